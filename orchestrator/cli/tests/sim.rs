@@ -294,18 +294,18 @@ policies: [ecmp]
     let lossy = run("1 us", ", loss: 1/1000000", "2 ms");
     let found = differ(&plain, &lossy);
     assert!(
-        found.contains("network: ") && found.contains("loss 1/1000000 of dc1-dc2"),
+        found.contains("network: ") && found.contains("loss 1/1000000 on dc1-dc2"),
         "{found}"
     );
     let marked = ", ecn: { k_min: 1 MB, k_max: 4 MB, p_max: 1/5 }";
     let found = differ(&plain, &run("1 us", marked, "2 ms"));
     assert!(
-        found.contains("ECN k_min 1 MB, k_max 4 MB, p_max 1/5 of dc1-dc2"),
+        found.contains("ECN k_min 1 MB, k_max 4 MB, p_max 1/5 on dc1-dc2"),
         "{found}"
     );
     let found = differ(&plain, &run("2 us", "", "2 ms"));
     assert!(
-        found.contains("delay 2 us, buffer 32 MB of 2 links inside datacenters"),
+        found.contains("delay 2 us, buffer 32 MB on 2 links of hosts"),
         "{found}"
     );
     let found = differ(&plain, &run("1 us", "", "3 ms"));

@@ -1,6 +1,6 @@
-//! Decisions of DCI switches, with the plan's numbers where rows have names.
+//! Decisions of DCI switches, with the plan's ids where rows have names.
 //!
-//! Evidence looks at every decision several times, and a row of one has a dozen texts.
+//! Evidence reads each decision several times, and a row has a dozen strings.
 
 use std::net::Ipv4Addr;
 
@@ -100,16 +100,25 @@ impl<'a> PlanNumbers<'a> {
 
     /// Returns a row's decision; `None` if the plan lacks one of the row's names, or if the row's lists differ in length.
     pub fn decision(&self, row: &DecisionRow) -> Option<NumberedDecision> {
+        let lengths = [
+            row.c_path.len(),
+            row.c_cong.len(),
+            row.cost.len(),
+            row.kept.len(),
+        ];
+        if lengths != [row.candidates.len(); 4] {
+            return None;
+        }
         let mut policies = self.plan.policies.iter();
         let dc = self.dc(&row.switch)?;
         let port = |name: &String| self.ports[dc.index()].get(name).copied();
         let candidate = |at: usize| {
             Some(CandidateScore {
                 port: port(&row.candidates[at])?,
-                c_path: *row.c_path.get(at)?,
-                c_cong: *row.c_cong.get(at)?,
-                cost: *row.cost.get(at)?,
-                is_kept: *row.kept.get(at)? == 1,
+                c_path: row.c_path[at],
+                c_cong: row.c_cong[at],
+                cost: row.cost[at],
+                is_kept: row.kept[at] == 1,
             })
         };
         let candidates = (0..row.candidates.len()).map(candidate);

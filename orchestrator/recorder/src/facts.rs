@@ -174,27 +174,33 @@ fn with_choice(plan: &Plan, info: &RunInfo) -> Option<FlowsWithChoice> {
 /// Returns the parameters of links that [`LinkInfo`] does not have, at the paper's scale.
 fn link_details(plan: &Plan) -> Vec<String> {
     let mut inter_dc: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut local: BTreeMap<String, usize> = BTreeMap::new();
+    let mut local: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    let is_known = |name| ["rate", "delay", "buffer"].contains(&name);
     for link in &plan.links {
         let parameters = &link.paper.parameters;
-        if link.kind == LinkKind::InterDc {
-            let words = link_words(parameters, |it| it.name == "loss");
-            inter_dc.entry(words).or_default().push(&link.name);
-        } else {
-            *local.entry(link_words(parameters, |_| true)).or_default() += 1;
-        }
+        let ends = match link.kind {
+            LinkKind::InterDc => {
+                let words = link_words(parameters, |it| !is_known(it.name));
+                inter_dc.entry(words).or_default().push(&link.name);
+                continue;
+            }
+            LinkKind::Fabric => "between switches in datacenters",
+            LinkKind::Host => "of hosts",
+        };
+        let words = link_words(parameters, |_| true);
+        *local.entry((ends, words)).or_default() += 1;
     }
     inter_dc.remove("");
     let of_some = inter_dc
         .iter()
-        .map(|(words, links)| format!("{words} of {}", links.join(", ")));
+        .map(|(words, links)| format!("{words} on {}", links.join(" and ")));
     let of_all = local
         .iter()
-        .map(|(words, links)| format!("{words} of {links} links inside datacenters"));
+        .map(|((ends, words), links)| format!("{words} on {links} links {ends}"));
     of_some.chain(of_all).collect()
 }
 
-/// Returns the parameters that the fault sets, at the paper's scale; `None` for a cut or a repair.
+/// Returns the link's changeable parameters after the fault, at the paper's scale; `None` for a cut or a repair.
 fn fault_details(plan: &Plan, fault: &FaultPlan) -> Option<String> {
     let FaultChange::Wire(wire) = &fault.change else {
         return None;

@@ -381,6 +381,17 @@ mod tests {
     }
 
     #[test]
+    fn hops_are_rerouted_if_a_switch_has_two() {
+        let mut hops = Hops::default();
+        for (from, to) in [(1, 2), (2, 4), (1, 2)] {
+            hops.add(DcId(from), ReachedDc::first(DcId(to)), 0);
+        }
+        assert!(!hops.are_rerouted());
+        hops.add(DcId(1), ReachedDc::first(DcId(3)), 9);
+        assert!(hops.are_rerouted());
+    }
+
+    #[test]
     fn a_change_of_parallel_links_is_another_path() {
         let over = |place| ReachedDc {
             twin: Twin(place),

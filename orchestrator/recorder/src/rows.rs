@@ -369,7 +369,7 @@ impl<'a> RowMaker<'a> {
     pub fn decision(&self, decision: &NumberedDecision) -> DecisionRow {
         let candidates = decision.candidates.iter();
         DecisionRow {
-            policy: self.policy.to_owned(),
+            policy: self.plan.policies[decision.policy].label.clone(),
             repetition: decision.repetition,
             time_ns: decision.time,
             switch: self.dc(decision.dc),

@@ -49,8 +49,8 @@ pub fn default_length(plan: &Plan) -> u32 {
 }
 
 /// Returns a function for the time that the packets of a flow behind its first one take on an empty path: what the ideal
-/// FCT has beyond the round trip. If a fault changes a delay, the two can be of different paths, and the time is that of
-/// the whole flow on the NIC's link.
+/// FCT has beyond the round trip. It is slightly too short where the ideal FCT's ACK takes a faster path than the data. If a
+/// fault changes a delay, the two can be of different paths, and the time is that of the whole flow on the NIC's link.
 fn sending_time(plan: &Plan) -> impl Fn(&Flow) -> Nanos {
     let changes_delay = plan.faults.iter().any(|fault| match &fault.change {
         FaultChange::Wire(wire) => wire.delay_ns != plan.links[fault.link.index()].emu.delay_ns,

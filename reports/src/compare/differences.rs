@@ -211,10 +211,7 @@ fn network(info: &RunInfo, has_details: bool) -> String {
     let links = info.links.iter().map(|link| {
         format!(
             "{} {} {} {}",
-            link.name,
-            text::rate(link.rate_bps),
-            text::time(link.delay_ns),
-            text::size(link.buffer_bytes)
+            link.name, link.rate_bps, link.delay_ns, link.buffer_bytes
         )
     });
     let details = info.link_details.iter().filter(|_| has_details).cloned();

@@ -33,8 +33,7 @@ struct Combined {
     to_dc: Option<(DcId, Vec<TablePaths>)>,
     /// Paths to the host that was asked for last, by the sending host.
     to_host: Option<(NodeId, BTreeMap<NodeId, TransferPaths>)>,
-    /// Least time of an ACK to a datacenter's DCI switch from those of all others, by this datacenter; see
-    /// [`least_acks`].
+    /// Least times of an ACK to each datacenter's DCI switch, see [`least_acks`].
     acks: BTreeMap<DcId, Vec<u128>>,
 }
 
@@ -147,13 +146,8 @@ impl Combined {
             let acks = acks
                 .entry(from)
                 .or_insert_with(|| least_acks(network, references, from));
-            // Between two switches, every path has the same links inside the datacenters.
-            let local = if from == to {
-                data[0].hops.clone()
-            } else {
-                let climb = |host| ideal::hops(network, &paths::climb(network, host));
-                [src, dst].map(climb).concat()
-            };
+            // All paths between two hosts have the same links inside datacenters.
+            let local = ideal::hops(network, &paths::host_path_over(network, src, dst, &[]));
             let local_ack: u128 = local.iter().map(ideal::ack_time).sum();
             TransferPaths {
                 data,
@@ -163,8 +157,8 @@ impl Combined {
     }
 }
 
-/// Returns the least time of an ACK from each DCI switch to that of `to` by the tables in `references`, in picoseconds; 0 for
-/// `to` itself and without a path.
+/// Returns the least time of an ACK in picoseconds from each DCI switch to that of `to`; 0 from `to` itself and where there is
+/// no path.
 fn least_acks(network: &Network, references: &[Paths], to: DcId) -> Vec<u128> {
     let mut least: Vec<Option<u128>> = vec![None; network.dcs.len()];
     for paths in references {

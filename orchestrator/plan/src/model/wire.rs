@@ -50,7 +50,7 @@ impl WirePlan {
 }
 
 /// Returns the parameters of a link that `is_told` selects, with their names, in one line: `loss 1/1000, ECN k_min 1 MB,
-/// k_max 4 MB, p_max 1/5`. No loss and no ECN marking are left out.
+/// k_max 4 MB, p_max 1/5`. Left out are a loss of 0 and absent ECN marking.
 #[must_use]
 pub fn link_words(link: &LinkConfig, is_told: impl Fn(&Parameter) -> bool) -> String {
     let words = |it: &Parameter, value: Option<Value>| {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_link_leave_out_no_loss_and_no_marking() {
+    fn words_of_a_link_leave_out_zero_loss_and_absent_marking() {
         let is_changeable = |it: &Parameter| it.is_changeable;
         let plain = LinkConfig::PAPER;
         assert_eq!(

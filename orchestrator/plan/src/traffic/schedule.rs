@@ -163,8 +163,7 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// Returns the FCT of a flow alone, on the best of `paths`; with the artifact's sender, on the data path that has the least
-    /// delay, the first.
+    /// Returns the FCT of a flow alone on the best of `paths`; for the artifact's sender, on the least-delay data path.
     fn completion(&self, paths: &TransferPaths, messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => {

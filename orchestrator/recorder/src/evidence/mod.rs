@@ -159,7 +159,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Adds what evidence is computed from: rows, and decisions in numbers.
+    /// Adds the rows that evidence needs, and the decisions in `rows.numbered`, of which `rows.decisions` are the rows.
     pub fn add(&mut self, rows: &RowBatch) {
         rows.flows.iter().for_each(|row| self.flow(row));
         rows.links.iter().for_each(|row| self.link(row));
@@ -170,10 +170,8 @@ impl<'a> Witness<'a> {
 
     fn flow(&mut self, row: &FlowRow) {
         let plan = self.plan;
-        let path = match &row.path {
-            Some(path) => self.numbers.path(path),
-            None => None,
-        };
+        let known = row.path.as_ref();
+        let path = known.and_then(|path| self.numbers.path(path));
         if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             policy.flows.add(row, path);
             policy.in_outages.add(&self.outages, plan, row);
@@ -213,6 +211,7 @@ impl<'a> Witness<'a> {
         }
     }
 
+    /// Adds a decision; ignores a row that does not fit the plan, which then counts as unrecorded.
     fn decision(&mut self, row: &DecisionRow) {
         if let Some(decision) = self.numbers.decision(row) {
             self.decided(&decision);

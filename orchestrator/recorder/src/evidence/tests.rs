@@ -7,7 +7,7 @@ use lab_units::{DcId, FlowId, PortId};
 
 use super::*;
 use crate::{
-    hops::{Hops, PathRange, ReachedDc},
+    hops::PathRange,
     rows::{FlowGenerator, RowBatch, RowMaker, Split},
 };
 
@@ -165,21 +165,6 @@ fn decisions_and_paths_have_the_plans_numbers() {
     for unknown in [["dc1", "dc4"], ["dc9", "dc1"], ["dc1", "dc2_2"]] {
         assert_eq!(path(&unknown), None, "{unknown:?}");
     }
-}
-
-#[test]
-fn hops_are_rerouted_if_a_switch_has_two() {
-    let plan = diamond("policy");
-    let towards = plan.switches[0].towards(DcId(3)).expect("dc4");
-    let [by_dc2, by_dc3] =
-        [0, 1].map(|at: usize| ReachedDc::through(&plan, towards.candidates[at].port));
-    let mut hops = Hops::default();
-    hops.add(DcId(0), by_dc2, 0);
-    hops.add(DcId(1), by_dc3, 0);
-    hops.add(DcId(0), by_dc2, 5);
-    assert!(!hops.are_rerouted());
-    hops.add(DcId(0), by_dc3, 9);
-    assert!(hops.are_rerouted());
 }
 
 #[test]

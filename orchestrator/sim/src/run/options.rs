@@ -14,6 +14,6 @@ pub struct RunOptions {
     pub until: Option<SimTime>,
     /// Filter that selects the flows for which each event is traced.
     pub trace_filter: TraceFilter,
-    /// Samples of links and queues.
+    /// Samples and decisions that are recorded.
     pub samples: Samples,
 }

@@ -8,10 +8,10 @@ use lab_units::{Bytes, DcId, LinkId, Nanos, PortId};
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
     /// Time of a full packet and its ACK on each link at the start, indexed by link.
-    at_start: Vec<Nanos>,
-    /// Longest such time.
+    initial: Vec<Nanos>,
+    /// Longest such time during the run, indexed by link.
     longest: Vec<Nanos>,
-    /// Round trip on the path with the least delay at the start, by pair; `None` without a path at the start.
+    /// Round trip on the least-delay path in the first tables that have one, by pair; `None` before.
     least: Vec<Option<Nanos>>,
     by_pair: Vec<Nanos>,
 }
@@ -37,11 +37,11 @@ impl<'p> Detours<'p> {
 
     fn new(plan: &'p Plan, longest: impl Fn(LinkId) -> Nanos) -> Self {
         let links = (0u32..).map(LinkId).take(plan.links.len());
-        let at_start = plan.links.iter().map(|link| link_trip(plan, &link.emu));
+        let initial = plan.links.iter().map(|link| link_trip(plan, &link.emu));
         let pairs = plan.dcs.len() * plan.dcs.len();
         let mut detours = Self {
             plan,
-            at_start: at_start.collect(),
+            initial: initial.collect(),
             longest: links.map(longest).collect(),
             least: vec![None; pairs],
             by_pair: vec![Nanos::ZERO; pairs],
@@ -135,7 +135,7 @@ impl Trips {
     fn behind(self, detours: &Detours<'_>, port: PortId) -> Self {
         let link = port.link().index();
         Self {
-            least_delay: self.least_delay.saturating_add(detours.at_start[link]),
+            least_delay: self.least_delay.saturating_add(detours.initial[link]),
             longest: self.longest.saturating_add(detours.longest[link]),
         }
     }

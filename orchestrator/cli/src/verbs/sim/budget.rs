@@ -16,8 +16,6 @@ pub struct Budget {
     /// Estimates for one policy's job in each repetition; all policies cost the same.
     repetitions: Vec<RepetitionCost>,
     policies: u64,
-    /// Number of trains (packets without trains) that one thread puts on wires in a second.
-    hops_per_second: f64,
 }
 
 impl Budget {
@@ -30,11 +28,6 @@ impl Budget {
                 .collect::<Result<_, _>>()
                 .map_err(Failure::usage)?,
             policies: u64::try_from(plan.policies.len()).unwrap_or(u64::MAX),
-            hops_per_second: if train > 1 {
-                TRAIN_HOPS_PER_SECOND
-            } else {
-                PACKET_HOPS_PER_SECOND
-            },
         })
     }
 
@@ -95,7 +88,9 @@ impl Budget {
 
     /// Returns the time of all simulations, one after the other on one thread, in seconds.
     pub fn seconds(&self) -> f64 {
-        float(self.total(|estimate| estimate.train_hops)) / self.hops_per_second
+        let hops = float(self.total(|estimate| estimate.train_hops));
+        let flows = float(self.total(|estimate| estimate.flows));
+        hops / PACKET_HOPS_PER_SECOND + flows * SECONDS_PER_FLOW
     }
 
     /// Returns the sum of `count` over the jobs of all policies and repetitions.
@@ -122,9 +117,9 @@ const HINT: &str = "--until, or fewer flows by `duration`, `load` or `max_flows`
 /// `reports/SPEED.md` names the machine.
 const PACKET_HOPS_PER_SECOND: f64 = 9e6;
 
-/// The same speed for trains, of which a flow has so few that its decisions and its records count as well. Measured on
-/// 3,600 flows in `8dc-loads.yaml` and on a million flows between 754 datacenters.
-const TRAIN_HOPS_PER_SECOND: f64 = 1.2e6;
+/// Time that the decisions and records of a flow take, measured in trains on `8dc-loads.yaml` (14 to 28 µs) and on a million
+/// flows between 754 datacenters (20 µs).
+const SECONDS_PER_FLOW: f64 = 20e-6;
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 const fn float(count: u64) -> f64 {
@@ -149,8 +144,15 @@ mod tests {
         Budget {
             repetitions: vec![estimate],
             policies: 2,
-            hops_per_second: PACKET_HOPS_PER_SECOND,
         }
+    }
+
+    /// 9 million hops take a second, 50,000 flows another.
+    #[test]
+    fn hops_and_flows_take_time() {
+        let mut twice = budget(9_000_000, 1);
+        twice.repetitions[0].flows = 50_000;
+        assert!((twice.seconds() - 4.0).abs() < 1e-9, "{twice:?}");
     }
 
     #[test]
