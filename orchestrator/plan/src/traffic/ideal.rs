@@ -12,9 +12,9 @@
 //!
 //! for packet `i` on link `k`, from host to host and through the fabrics, and then for the last ACK back to the source.
 //! The data take the path on which the flow ends soonest among those that the tables towards the destination allow, the ACK
-//! the fastest that the tables towards the source allow: at every switch any candidate. On a single path, no policy can be faster, since queueing only adds time. A flow that is
-//! re-routed while its packets still wait on the earlier path can be faster, because two bottlenecks then send at the same
-//! time.
+//! the fastest that the tables towards the source allow: at every switch any candidate. On a single path, no policy can be
+//! faster, since queueing only adds time. A flow that is re-routed while its packets still wait on the earlier path can be
+//! faster, because two bottlenecks then send at the same time.
 //!
 //! With the candidate set `fewest-hops`, a path of more links can have less delay, but is not in the tables; the plan
 //! warns of such paths. It does not count, so that slowdowns keep the meaning that they have in the paper's artifact: in
