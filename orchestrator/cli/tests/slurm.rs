@@ -3,7 +3,7 @@
 mod common;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     env,
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
@@ -25,7 +25,8 @@ use tempfile::TempDir;
 
 /// While the tasks of a sweep run, a task is killed, Slurm's controller ends and starts again, the
 /// sweep is killed and goes on, a node dies. Every cell must have the bytes of the sweep on this machine, and no cell
-/// may have had more tasks than the fault explains.
+/// may have had more tasks than the fault explains. One task is stopped from the first fault to the last, so that the
+/// sweep does not end before them.
 #[test]
 fn faults_lose_no_cell_and_run_none_twice() {
     let mut slurm = Cluster::start();
@@ -39,7 +40,10 @@ fn faults_lose_no_cell_and_run_none_twice() {
     let is_task = |process: &Pid| of_process(*process, "cmdline").contains("\0sweep-task\0");
     let tasks = || -> Vec<Pid> { processes().into_iter().filter(is_task).collect() };
     slurm.wait_until("two tasks run", |_| tasks().len() == 2);
-    let victim = tasks()[0];
+    let [victim, held] = tasks()[..] else {
+        panic!("a task has ended");
+    };
+    kill(held, Signal::SIGSTOP).unwrap();
     kill(victim, Signal::SIGKILL).unwrap();
     slurm.wait_until("the task is tried again", |slurm| slurm.tasks().len() == 7);
 
@@ -66,10 +70,8 @@ fn faults_lose_no_cell_and_run_none_twice() {
         assert!(out.stderr.contains(message), "{out:?}");
     }
     let second = slurm.start_sweep(folder.path(), "slurm", &on_slurm);
-    slurm.wait_until("a task runs on the second node", |slurm| {
-        slurm.running().values().any(|node| node == NODES[1])
-    });
-    slurm.end_node(1);
+    let node = NODES.iter().position(|name| is_on(held, name));
+    slurm.end_node(node.expect("the stopped task is there"));
     slurm.wait_until("the task of the dead node waits again", |slurm| {
         slurm
             .ask("squeue", &["-h", "--array", "--format=%T %r"])
@@ -165,7 +167,9 @@ fn refused_and_cancelled_tasks_are_named() {
     assert_eq!(slurm.tasks().len(), 1);
 
     let running = slurm.start_sweep(folder.path(), "cancelled", &["--on", "slurm"]);
-    slurm.wait_until("the task runs", |slurm| slurm.running().len() == 1);
+    slurm.wait_until("the task runs", |slurm| {
+        slurm.tasks_in("running").len() == 1
+    });
     let folder_of_sweep = folder.path().join("cancelled");
     let dir = folder_of_sweep.to_str().unwrap();
     let status = slurm.lcmp_lab(folder.path(), &["sweep", "status", dir]);
@@ -291,11 +295,7 @@ impl Cluster {
     /// Kills everything that runs on a node, so that no end of a task is reported to the controller.
     fn end_node(&mut self, node: usize) {
         end(self.nodes[node].take());
-        let named = format!("SLURMD_NODENAME={}", NODES[node]);
-        let is_here = |process: &Pid| {
-            let environment = of_process(*process, "environ");
-            environment.split('\0').any(|word| word == named)
-        };
+        let is_here = |process: &Pid| is_on(*process, NODES[node]);
         let here: Vec<Pid> = processes().into_iter().filter(is_here).collect();
         let parents = here.iter().filter_map(|process| parent(*process));
         let steps = parents.filter(|it| of_process(*it, "cmdline").starts_with("slurmstepd"));
@@ -361,21 +361,14 @@ impl Cluster {
 
     /// Returns all tasks that Slurm has had.
     fn tasks(&self) -> BTreeSet<String> {
-        let all = self.ask("squeue", &["-h", "--array", "--states=all", "--format=%i"]);
-        all.lines().map(str::to_owned).collect()
+        self.tasks_in("all")
     }
 
-    /// Returns the running tasks and their nodes.
-    fn running(&self) -> BTreeMap<String, String> {
-        let all = self.ask(
-            "squeue",
-            &["-h", "--array", "--states=running", "--format=%i %N"],
-        );
-        let of_line = |line: &str| {
-            let (task, node) = line.split_once(' ')?;
-            Some((task.to_owned(), node.trim().to_owned()))
-        };
-        all.lines().filter_map(of_line).collect()
+    /// Returns the tasks in a state, such as `running`.
+    fn tasks_in(&self, state: &str) -> BTreeSet<String> {
+        let states = format!("--states={state}");
+        let tasks = self.ask("squeue", &["-h", "--array", &states, "--format=%i"]);
+        tasks.lines().map(str::to_owned).collect()
     }
 
     fn wait_until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
@@ -405,8 +398,7 @@ impl Drop for Cluster {
         // A failed test leaves its sweeps running.
         let conf = format!("SLURM_CONF={}", self.file("slurm.conf").display());
         for process in processes() {
-            let environment = of_process(process, "environ");
-            if environment.split('\0').any(|word| word == conf) {
+            if has_variable(process, &conf) {
                 let _ = kill(process, Signal::SIGKILL);
             }
         }
@@ -446,6 +438,16 @@ fn processes() -> Vec<Pid> {
 /// Returns the text of a file of a process, empty if it has ended.
 fn of_process(process: Pid, file: &str) -> String {
     text(&fs::read(format!("/proc/{process}/{file}")).unwrap_or_default())
+}
+
+/// Returns true if a process belongs to a task on the node called `node`.
+fn is_on(process: Pid, node: &str) -> bool {
+    has_variable(process, &format!("SLURMD_NODENAME={node}"))
+}
+
+fn has_variable(process: Pid, variable: &str) -> bool {
+    let environment = of_process(process, "environ");
+    environment.split('\0').any(|word| word == variable)
 }
 
 fn parent(process: Pid) -> Option<Pid> {

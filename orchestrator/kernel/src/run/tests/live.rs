@@ -532,21 +532,25 @@ impl LiveRun<'_, '_> {
         decisions
     }
 
-    /// Tunes DC1's switch, and waits until the switch has sampled its queues with the new parameters.
+    /// Tunes DC1's switch, and waits until the switch has the new parameters.
     fn tune(&mut self, changes: &[ParameterChange]) {
         let tuned = self.runner.tune("dc1", changes, &mut self.running).unwrap();
         for ParameterChange { name, value } in changes {
             assert!(tuned.contains(&(name.clone(), *value)), "{tuned:?}");
         }
-        // The first messages may have been sent before the change.
+        self.take(Input::Tuned {
+            at: MonotonicTime::now(),
+            dc: "dc1".into(),
+            changes: String::new(),
+        });
+        let tuned_at = self.report.changes.last().unwrap().time_ns;
+        // The agent may take two samples before it reads the command: one in the iteration in which the command arrives,
+        // and one in the next, whose samples come before its commands.
         for _ in 0..3 {
             self.until(|_, effects| {
-                effects
-                    .rows
-                    .queues
-                    .iter()
-                    .find(|row| row.switch == "dc1")
-                    .map(drop)
+                let mut rows = effects.rows.queues.iter();
+                rows.any(|row| row.switch == "dc1" && Some(row.time_ns) > tuned_at)
+                    .then_some(())
             });
         }
     }
