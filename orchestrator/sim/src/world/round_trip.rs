@@ -1,32 +1,39 @@
 //! Round trips over all paths that a flow's packets may take, rather than only the least-delay path.
 
 use lab_plan::{Flow, Plan, Switch, WirePlan, frame};
-use lab_units::{Bytes, DcId, LinkId, Nanos, PortId};
+use lab_units::{Bytes, DcId, LinkId, Nanos, NodeId, PortId};
 
 /// Time by which the longest round trip between two datacenters exceeds [`Flow::base_rtt_ns`], the round trip on the
 /// path with the least delay at the start.
+///
+/// Switches choose the paths of data and of ACKs separately, from the tables towards their destinations. With the
+/// candidate set `downhill-delay`, ACKs may take paths that data cannot take in the other direction.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
-    /// Time of a full packet and its ACK on each link at the start, indexed by link.
-    initial: Vec<Nanos>,
-    /// Longest such time during the run, indexed by link.
-    longest: Vec<Nanos>,
-    /// Round trip on the least-delay path in the first tables that have one, by pair; `None` before.
-    least: Vec<Option<Nanos>>,
-    by_pair: Vec<Nanos>,
+    /// Times on each link at the start, indexed by link.
+    initial: Vec<Trip>,
+    /// Longest times on each link during the run, indexed by link.
+    longest_on_link: Vec<Trip>,
+    /// Times on the least-delay path in the first tables that have one, by pair; `None` before.
+    least: Vec<Option<Trip>>,
+    /// Longest times of any path, by pair.
+    longest: Vec<Trip>,
 }
 
 impl<'p> Detours<'p> {
     /// Computes the detours between all datacenters, with the links' delays at the start of a run.
     pub fn at_start(plan: &'p Plan) -> Self {
-        Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
+        Self::new(plan, |link| Trip::over(plan, &plan.links[link.index()].emu))
     }
 
     /// Computes the detours with each link's longest delay, at the start or after any fault, over the candidates at the
     /// start or after any reconvergence.
     pub fn under_faults(plan: &'p Plan) -> Self {
-        let trips = |link| plan.wires().of(link).map(move |wire| link_trip(plan, wire));
-        let mut detours = Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO));
+        let trips = |link| {
+            let wires = plan.wires().of(link);
+            wires.map(move |wire| Trip::over(plan, wire))
+        };
+        let mut detours = Self::new(plan, |link| trips(link).fold(Trip::default(), Trip::max));
         let mut switches = plan.switches.clone();
         for change in &plan.reconvergences {
             change.apply(&mut switches);
@@ -35,16 +42,16 @@ impl<'p> Detours<'p> {
         detours
     }
 
-    fn new(plan: &'p Plan, longest: impl Fn(LinkId) -> Nanos) -> Self {
+    fn new(plan: &'p Plan, longest_on_link: impl Fn(LinkId) -> Trip) -> Self {
         let links = (0u32..).map(LinkId).take(plan.links.len());
-        let initial = plan.links.iter().map(|link| link_trip(plan, &link.emu));
+        let initial = plan.links.iter().map(|link| Trip::over(plan, &link.emu));
         let pairs = plan.dcs.len() * plan.dcs.len();
         let mut detours = Self {
             plan,
             initial: initial.collect(),
-            longest: links.map(longest).collect(),
+            longest_on_link: links.map(longest_on_link).collect(),
             least: vec![None; pairs],
-            by_pair: vec![Nanos::ZERO; pairs],
+            longest: vec![Trip::default(); pairs],
         };
         detours.add(&plan.switches);
         detours
@@ -59,9 +66,8 @@ impl<'p> Detours<'p> {
             for (from, _) in ids().filter(|(_, switch)| switch.towards(to).is_some()) {
                 let found = self.trips(switches, (from, to), &mut known);
                 let pair = self.pair(from, to);
-                let least = *self.least[pair].get_or_insert(found.least_delay);
-                let detour = &mut self.by_pair[pair];
-                *detour = (*detour).max(found.longest.saturating_sub(least));
+                self.least[pair].get_or_insert(found.least_delay);
+                self.longest[pair] = self.longest[pair].max(found.longest);
             }
         }
     }
@@ -73,12 +79,20 @@ impl<'p> Detours<'p> {
 
     /// Returns the longest base RTT among the paths of `flow`, for a full packet and its ACK.
     pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
-        let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
-        let detour = self.by_pair[self.pair(dc(flow.src), dc(flow.dst))];
+        let dc = |host: NodeId| self.plan.nodes[host.index()].dc;
+        let there = self.pair(dc(flow.src), dc(flow.dst));
+        let back = self.pair(dc(flow.dst), dc(flow.src));
+        let detour = self.least[there].map_or(Nanos::ZERO, |least| {
+            let longest = Trip {
+                data: self.longest[there].data,
+                ack: self.longest[back].ack,
+            };
+            longest.both().saturating_sub(least.both())
+        });
         flow.base_rtt_ns.saturating_add(detour)
     }
 
-    /// Returns the round trips from `from` to `to`. `known` caches the results by source; it contains `to`, and
+    /// Returns the trips from `from` to `to`. `known` caches the results by source; it contains `to`, and
     /// every datacenter that the search is still visiting, so that a damaged plan whose candidates form a cycle ends the
     /// search, too.
     fn trips(
@@ -113,30 +127,64 @@ impl<'p> Detours<'p> {
     }
 }
 
-/// Returns the time that a full packet and its ACK take on a link, both ways.
-fn link_trip(plan: &Plan, wire: &WirePlan) -> Nanos {
-    let payload = u64::from(plan.transport.payload_bytes);
-    let frames = Bytes::new(frame::data(payload, 0) + frame::ACK);
-    let sent = wire.rate_bps.serialize(frames).unwrap_or(Nanos::ZERO);
-    wire.delay_ns
-        .saturating_add(wire.delay_ns)
-        .saturating_add(sent)
+/// Time of a full packet and time of its ACK, over a link or a path.
+#[derive(Clone, Copy, Default)]
+struct Trip {
+    data: Nanos,
+    ack: Nanos,
 }
 
-/// Least-delay and longest round trip between two DCI switches.
+impl Trip {
+    /// Returns the times on a link.
+    fn over(plan: &Plan, wire: &WirePlan) -> Self {
+        let payload = u64::from(plan.transport.payload_bytes);
+        let sent = |bytes| {
+            let time = wire.rate_bps.serialize(Bytes::new(bytes));
+            time.unwrap_or(Nanos::ZERO)
+        };
+        let data = sent(frame::data(payload, 0));
+        // As in `base_rtt_ns`, only the sum of both is rounded.
+        let both = sent(frame::data(payload, 0) + frame::ACK);
+        Self {
+            data: data.saturating_add(wire.delay_ns),
+            ack: both.saturating_sub(data).saturating_add(wire.delay_ns),
+        }
+    }
+
+    const fn both(self) -> Nanos {
+        self.data.saturating_add(self.ack)
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            data: self.data.saturating_add(other.data),
+            ack: self.ack.saturating_add(other.ack),
+        }
+    }
+
+    /// Returns the longer times of both.
+    fn max(self, other: Self) -> Self {
+        Self {
+            data: self.data.max(other.data),
+            ack: self.ack.max(other.ack),
+        }
+    }
+}
+
+/// Trips on the least-delay path and longest trips between two DCI switches.
 #[derive(Clone, Copy, Default)]
 struct Trips {
-    least_delay: Nanos,
-    longest: Nanos,
+    least_delay: Trip,
+    longest: Trip,
 }
 
 impl Trips {
-    /// Returns the round trips over one more link, that of `port`.
+    /// Returns the trips over one more link, that of `port`.
     fn behind(self, detours: &Detours<'_>, port: PortId) -> Self {
         let link = port.link().index();
         Self {
-            least_delay: self.least_delay.saturating_add(detours.initial[link]),
-            longest: self.longest.saturating_add(detours.longest[link]),
+            least_delay: self.least_delay.plus(detours.initial[link]),
+            longest: self.longest.plus(detours.longest_on_link[link]),
         }
     }
 }
@@ -170,5 +218,31 @@ policies: [ecmp]
         let pair = testing::pair("ecmp");
         let only = Detours::at_start(&pair).longest_round_trip(&pair.flows[0]);
         assert_eq!(only, pair.flows[0].base_rtt_ns);
+    }
+    /// From dc1 to dc2, data must take the link of 10 ms. ACKs may also return by dc3 and dc4 in 19.1 ms, because these are
+    /// nearer to dc1 each, and dc4 is no nearer to dc2 than dc1 is.
+    #[test]
+    fn acks_may_return_on_a_longer_path_than_that_of_the_data() {
+        let plan = testing::plan(
+            "
+name: back
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }, { name: dc3 }, { name: dc4 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 10 ms }
+    - { between: [dc2, dc3], rate: 100 Gbit, delay: 9500 us }
+    - { between: [dc3, dc4], rate: 100 Gbit, delay: 600 us }
+    - { between: [dc4, dc1], rate: 100 Gbit, delay: 9 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 1 MB }]
+policies: [ecmp]
+routing: { candidates: downhill-delay, stretch: 3 }
+",
+        );
+        let longest = Detours::at_start(&plan).longest_round_trip(&plan.flows[0]);
+        let extra = longest.saturating_sub(plan.flows[0].base_rtt_ns);
+        // An ACK of 62 B takes 4.96 ns to send on each of the two additional links; links round to whole nanoseconds.
+        let serialization = extra.saturating_sub(Nanos::new(9_100_000));
+        assert!((8..=12).contains(&serialization.get()), "{extra:?}");
     }
 }

@@ -7,7 +7,10 @@ mod engines;
 mod facts;
 
 use lab_plan::{Plan, Scope};
-use lab_units::{Nanos, show::about_time};
+use lab_units::{
+    Nanos,
+    show::{about_time, counted},
+};
 use serde::Serialize;
 
 use self::engines::Engines;
@@ -97,14 +100,14 @@ fn checked(
     };
     show(json, &checked, |checked| {
         format!(
-            "{}: sound{}; {} flows, policies {}; {}{}\n{}",
+            "{}: sound{}; {}, policies {}; {}{}\n{}",
             arguments.scenario.display(),
             match checked.warnings.len() {
                 0 => String::new(),
                 1 => ", with a warning".to_owned(),
                 count => format!(", with {count} warnings"),
             },
-            checked.flows,
+            counted(checked.flows as u64, "flow"),
             checked.policies.join(", "),
             if engines.lab.is_some() {
                 format!(

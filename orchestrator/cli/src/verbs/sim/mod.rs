@@ -25,7 +25,7 @@ use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, Samples, SimTime, Sink,
     TraceFilter, semantics::NextHopOrder,
 };
-use lab_units::Nanos;
+use lab_units::{Nanos, show::counted};
 use tokio_util::sync::CancellationToken;
 
 pub use self::budget::Budget;
@@ -178,8 +178,8 @@ fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure>
             }
             StoryArg::Flow(id) => {
                 return Err(Failure::usage(format_args!(
-                    "`--story {id}`: the plan has {} flows, numbered from 0",
-                    plan.flows.len()
+                    "`--story {id}`: the plan has {}, numbered from 0",
+                    counted(plan.flows.len() as u64, "flow")
                 )));
             }
         }
