@@ -1,7 +1,7 @@
 //! Resolution of a scenario into a plan, step by step.
 
 use lab_scenario::{Files, Measure, ScaleSpec, Scenario};
-use lab_units::{Engine, Nanos, Ratio, Semantics, show};
+use lab_units::{Engine, Nanos, Ratio, Semantics, Tool, show};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -116,7 +116,13 @@ pub fn resolve(
             ),
             scale: &scale,
         },
-        &mut Networks::new(&network, &paths, later, &changes),
+        &mut Networks::new(
+            &network,
+            &paths,
+            later,
+            &changes,
+            scenario.generator.tool == Tool::ReadBw,
+        ),
     )?;
     if scenario.transport.semantics == Semantics::Paper {
         source_addrs::add(&mut network, scenario.generator.tool, &flows)?;

@@ -19,6 +19,8 @@ pub(crate) struct Networks {
     epochs: Vec<(Nanos, Network)>,
     /// Next hops over which ideal paths lead, see [`Paths::references`].
     references: Vec<Paths>,
+    /// True if the flows are READs, whose requests go from their destinations to their sources.
+    has_requests: bool,
     /// Cache of networks in which each link has its best (maximum) rate and best (minimum) delay over a range of
     /// epochs; the key is the first and the last epoch.
     best: BTreeMap<(usize, usize), Combined>,
@@ -39,12 +41,13 @@ struct Combined {
 
 impl Networks {
     /// Returns the states of a network that starts as `network`, with the next hops in `paths` and, after each
-    /// reconvergence, those in `later`, and then undergoes `changes`.
+    /// reconvergence, those in `later`, and then undergoes `changes`. `has_requests` says whether the flows are READs.
     pub fn new(
         network: &Network,
         paths: &Paths,
         later: impl Iterator<Item = Paths>,
         changes: &[PlannedFault],
+        has_requests: bool,
     ) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
@@ -60,6 +63,7 @@ impl Networks {
         Self {
             epochs,
             references: paths.references(network, later),
+            has_requests,
             best: BTreeMap::new(),
         }
     }
@@ -109,13 +113,13 @@ impl Networks {
                 acks: BTreeMap::new(),
             }
         });
-        combined.between(src, dst)
+        combined.between(src, dst, self.has_requests)
     }
 }
 
 impl Combined {
     /// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
-    fn between(&mut self, src: NodeId, dst: NodeId) -> &TransferPaths {
+    fn between(&mut self, src: NodeId, dst: NodeId, has_requests: bool) -> &TransferPaths {
         let Self {
             network,
             references,
@@ -127,22 +131,16 @@ impl Combined {
         let to = network.node(dst).dc;
         to_dc.take_if(|(latest, _)| *latest != to);
         to_host.take_if(|(latest, _)| *latest != dst);
-        let new = || references.iter().map(|_| TablePaths::to(to)).collect();
-        let (_, tables) = to_dc.get_or_insert_with(|| (to, new()));
+        let tables_to = |dc| references.iter().map(|_| TablePaths::to(dc)).collect();
+        let (_, tables) = to_dc.get_or_insert_with(|| (to, tables_to(to)));
         let (_, paths) = to_host.get_or_insert_with(|| (dst, BTreeMap::new()));
         paths.entry(src).or_insert_with(|| {
-            let best = paths::host_path(network, &references[0], src, dst);
-            let mut all = vec![best];
-            for (paths, tables) in references.iter().zip(tables) {
-                let allowed = tables.from(network, paths, from);
-                for ports in allowed.map(|it| paths::host_path_over(network, src, dst, it)) {
-                    if !all.contains(&ports) {
-                        all.push(ports);
-                    }
-                }
-            }
-            let host_path = |ports: &Vec<_>| HostPath::new(ideal::hops(network, ports));
-            let data: Vec<HostPath> = all.iter().map(host_path).collect();
+            let data = host_paths(network, references, tables, (src, dst));
+            let requests = if has_requests {
+                host_paths(network, references, &mut tables_to(from), (dst, src))
+            } else {
+                Vec::new()
+            };
             let acks = acks
                 .entry(from)
                 .or_insert_with(|| least_acks(network, references, from));
@@ -152,9 +150,33 @@ impl Combined {
             TransferPaths {
                 data,
                 ack: local_ack + acks[to.index()],
+                requests,
             }
         })
     }
+}
+
+/// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
+/// `tables` holds the paths to the receiving host's datacenter, over each of the references.
+fn host_paths(
+    network: &Network,
+    references: &[Paths],
+    tables: &mut [TablePaths],
+    (src, dst): (NodeId, NodeId),
+) -> Vec<HostPath> {
+    let from = network.node(src).dc;
+    let best = paths::host_path(network, &references[0], src, dst);
+    let mut all = vec![best];
+    for (paths, tables) in references.iter().zip(tables) {
+        let allowed = tables.from(network, paths, from);
+        for ports in allowed.map(|it| paths::host_path_over(network, src, dst, it)) {
+            if !all.contains(&ports) {
+                all.push(ports);
+            }
+        }
+    }
+    let host_path = |ports: &Vec<_>| HostPath::new(ideal::hops(network, ports));
+    all.iter().map(host_path).collect()
 }
 
 /// Returns the least time of an ACK in picoseconds from each DCI switch to that of `to`; 0 from `to` itself and where there is

@@ -94,14 +94,16 @@ impl HostPath {
     }
 }
 
-/// Paths of a flow's data, and the time of its ACK.
+/// Paths of a flow's data, and of the packets in the opposite direction. The tables towards the source allow paths that
+/// are not those of the data reversed.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferPaths {
     /// Paths from the flow's source to its destination; the one with the least delay is first.
     pub data: Vec<HostPath>,
-    /// Least time of an ACK from the destination to the source, in picoseconds. The tables towards the source allow paths
-    /// that are not those of the data reversed.
+    /// Least time of an ACK from the destination to the source, in picoseconds.
     pub ack: u128,
+    /// Paths of a READ's requests, from the flow's destination to its source; empty if the flows are no READs.
+    pub requests: Vec<HostPath>,
 }
 
 /// Returns the time of an ACK on a link without other packets, in picoseconds.
@@ -109,8 +111,8 @@ pub(crate) fn ack_time(hop: &Hop) -> u128 {
     serialization(hop, frame::ACK) + u128::from(hop.delay.get()) * PICOS_PER_NANO
 }
 
-/// Returns the FCT of `transfer` alone if its data and its ACK each take the path that minimises the FCT. The requests of
-/// READs take one of the data's paths, reversed.
+/// Returns the FCT of `transfer` alone if its data and its ACK, or a READ's requests, each take the path that minimises the
+/// FCT.
 ///
 /// # Panics
 /// If there is no path.
@@ -126,9 +128,9 @@ pub(crate) fn least_completion(paths: &TransferPaths, transfer: &Transfer) -> Na
     for path in &paths.data {
         let floor = path.floor(Bytes::new(bytes));
         if transfer.tool == Tool::ReadBw {
-            for back in &paths.data {
-                consider(floor.saturating_add(back.delay), &|| {
-                    completion_over(&path.hops, &back.hops, transfer)
+            for requests in &paths.requests {
+                consider(floor.saturating_add(requests.delay), &|| {
+                    nanos(response(&path.hops, &requests.hops, transfer))
                 });
             }
         } else {
@@ -145,20 +147,21 @@ pub(crate) fn least_completion(paths: &TransferPaths, transfer: &Transfer) -> Na
 /// of the last response.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
-    completion_over(path, path, transfer)
+    nanos(if transfer.tool == Tool::ReadBw {
+        let requests: Vec<Hop> = path.iter().rev().copied().collect();
+        response(path, &requests, transfer)
+    } else {
+        let ack: u128 = path.iter().map(ack_time).sum();
+        delivery(path, transfer) + ack
+    })
 }
 
-/// Returns the FCT of `transfer` alone, with data on `path` and ACKs (for READs, requests) on `back`; both paths are
-/// given from the flow's source to its destination.
-fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
-    if transfer.tool != Tool::ReadBw {
-        let ack: u128 = back.iter().map(ack_time).sum();
-        return nanos(delivery(path, transfer) + ack);
-    }
-    let back: Vec<Hop> = back.iter().rev().copied().collect();
+/// Returns the time in picoseconds at which the last response of `transfer`, a READ, arrives over `path`, if the
+/// destination's requests take the path `requests`.
+fn response(path: &[Hop], requests: &[Hop], transfer: &Transfer) -> u128 {
     let mut both = Both {
         forward: Pipe::new(path),
-        backward: Pipe::new(&back),
+        backward: Pipe::new(requests),
     };
     let read = |both: &mut Both<'_>| {
         let asked = both.backward.send(0, frame::READ_REQUEST);
@@ -167,7 +170,7 @@ fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
     both.repeat(transfer.messages.saturating_sub(1), |both| {
         read(both);
     });
-    nanos(read(&mut both))
+    read(&mut both)
 }
 
 /// Returns the time in picoseconds at which the last packet of `transfer`, which is not a READ, arrives over `path`.

@@ -362,11 +362,8 @@ fn ideal_fcts_depend_on_no_bound_and_are_never_above_those_with_fewest_hops() {
 
 /// A link of 10 ms at 40 kbit/s leads from dc1 to dc2; beside it, dc3 and dc4 lead from dc2 to dc1 in 19.1 ms at 100 Gbit/s,
 /// each nearer to dc1 than the one before. From dc1 to dc2, dc4 is no nearer than dc1, so that data must take the slow
-/// link. The packet of 1,058 B takes 2 · 84.64 ns + 211.6 ms on its links and 10.002 ms between them; the ACK of 62 B
-/// takes 5 · 4.96 ns and 19.102 ms, where it would take 22.402 ms on the slow link.
-#[test]
-fn an_ack_may_be_faster_than_on_the_datas_path_reversed() {
-    let text = "name: back
+/// link.
+const BACK: &str = "name: back
 topology:
   dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }, { name: dc3 }, { name: dc4 }]
   links:
@@ -376,10 +373,14 @@ topology:
     - { between: [dc4, dc1], rate: 100 Gbit, delay: 9 ms }
 traffic: [{ flows: [{ from: dc1/h1, to: dc2/h1, size: 1000 B }] }]
 policies: [ecmp]
-transport: { payload: 1000 }
 routing: { candidates: downhill-delay, stretch: 3 }
 ";
-    let plan = common::simulated(text);
+
+/// The packet of 1,058 B takes 2 · 84.64 ns + 211.6 ms on its links and 10.002 ms between them; the ACK of 62 B takes
+/// 5 · 4.96 ns and 19.102 ms, where it would take 22.402 ms on the slow link.
+#[test]
+fn an_ack_may_be_faster_than_on_the_datas_path_reversed() {
+    let plan = common::simulated(&format!("{BACK}transport: {{ payload: 1000 }}\n"));
     let next_hops = |from, to| {
         row(&plan, from, to)
             .iter()
@@ -388,6 +389,16 @@ routing: { candidates: downhill-delay, stretch: 3 }
     };
     assert_eq!((next_hops(1, 2), next_hops(2, 1)), (vec![2], vec![1, 3]));
     assert_eq!(plan.flows[0].ideal_fct_ns, Nanos::new(240_704_194));
+}
+
+/// `ib_read_bw` reads five messages of 200 B. The first request, 74 B, takes 5 · 5.92 ns and 19.102 ms.
+/// Five responses of 262 B follow each other on the slow link for 262 ms; one of them takes 2 · 20.96 ns on the hosts'
+/// links, and 10.002 ms between the links.
+#[test]
+fn a_request_may_be_faster_than_on_the_datas_path_reversed() {
+    let more = "generator: { tool: ib_read_bw, mtu: 1024 }\nscale: { rate: 1, time: 1 }\n";
+    let plan = common::plan(&format!("{BACK}{more}"));
+    assert_eq!(plan.flows[0].ideal_fct_ns, Nanos::new(291_104_071));
 }
 
 /// A fault changes the delay, the order and the attributes of the candidates, but not which they are: with 1 ms, dc1's
