@@ -164,7 +164,11 @@ pub fn change_parts(
     is_ranked: bool,
 ) -> [String; 2] {
     let Some(estimate) = estimate else {
-        let reason = format!("({} have no {statistic})", count(flows, "flow"));
+        let reason = format!(
+            "({} {} no {statistic})",
+            count(flows, "flow"),
+            if flows == 1 { "has" } else { "have" }
+        );
         return [NONE.to_owned(), reason];
     };
     let after = match (estimate.interval, estimate.meaning()) {

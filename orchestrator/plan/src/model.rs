@@ -137,8 +137,18 @@ impl Plan {
     /// Returns true if a link is cut at the emulated time `at`, relative to the repetition's start.
     #[must_use]
     pub fn is_cut_at(&self, link: LinkId, at: Nanos) -> bool {
+        self.is_cut(link, |fault| fault.at_ns <= at)
+    }
+
+    /// Returns true if a link is cut at `at` at the paper's scale, relative to the repetition's start.
+    #[must_use]
+    pub fn is_cut_at_paper(&self, link: LinkId, at: Nanos) -> bool {
+        self.is_cut(link, |fault| fault.paper_at_ns <= at)
+    }
+
+    fn is_cut(&self, link: LinkId, is_past: impl Fn(&FaultPlan) -> bool) -> bool {
         let faults = self.faults.iter().rev();
-        let mut past = faults.filter(|fault| fault.link == link && fault.at_ns <= at);
+        let mut past = faults.filter(|fault| fault.link == link && is_past(fault));
         past.find_map(|fault| match fault.change {
             FaultChange::Down => Some(true),
             FaultChange::Up => Some(false),

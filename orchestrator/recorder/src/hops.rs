@@ -134,10 +134,11 @@ impl Hops {
     }
 
     fn crossed(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<Vec<ReachedDc>> {
-        self.walk(ends, |at, elapsed| {
+        let walk = self.walk(ends, |at, elapsed| {
             let time = time.saturating_add(elapsed);
             next_hop(plan, at, ends, time, self.first(at.dc))
-        })
+        });
+        walk.ok()
     }
 
     /// Returns true if packets that are sent at `time` are lost, because the link of a switch's single candidate, or
@@ -145,7 +146,7 @@ impl Hops {
     #[must_use]
     pub fn is_cut_off(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> bool {
         let is_cut_off = Cell::new(false);
-        self.walk(ends, |at, elapsed| {
+        let _ = self.walk(ends, |at, elapsed| {
             let time = time.saturating_add(elapsed);
             let recorded = self.first(at.dc);
             let hop = next_hop(plan, at, ends, time, recorded)?;
@@ -158,7 +159,8 @@ impl Hops {
     }
 
     /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out. At a
-    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find.
+    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find. Bytes that were on
+    /// their way at a reconvergence and went back count on the path before.
     #[must_use]
     pub fn ranges(
         &self,
@@ -198,12 +200,14 @@ impl Hops {
         let stops = starts.iter().skip(1).copied().chain([count]);
         for (&start, end) in starts.iter().zip(stops) {
             let hop = |at: ReachedDc, elapsed| next(at, elapsed, self.at(at.dc, start));
-            let Some(crossed) = self.walk(ends, hop) else {
-                continue;
-            };
-            match ranges.last_mut() {
-                Some((path, _, last)) if *path == crossed && *last == start => *last = end,
-                _ => ranges.push((crossed, start, end)),
+            let walk = self.walk(ends, hop);
+            match (walk, ranges.last_mut()) {
+                (Ok(crossed), Some((path, _, last))) if *path == crossed && *last == start => {
+                    *last = end;
+                }
+                (Ok(crossed), _) => ranges.push((crossed, start, end)),
+                (Err(NoPath::Loop), Some((_, _, last))) if *last == start => *last = end,
+                (Err(_), _) => {}
             }
         }
         ranges
@@ -214,16 +218,16 @@ impl Hops {
         &self,
         [from, to]: [DcId; 2],
         next: impl Fn(ReachedDc, Nanos) -> Option<ReachedDc>,
-    ) -> Option<Vec<ReachedDc>> {
+    ) -> Result<Vec<ReachedDc>, NoPath> {
         let mut crossed = vec![ReachedDc::first(from)];
         while let Some(&at) = crossed.last().filter(|at| at.dc != to) {
-            let next = next(at, delay_over(&crossed))?;
+            let next = next(at, delay_over(&crossed)).ok_or(NoPath::Unknown)?;
             if crossed.iter().any(|earlier| earlier.dc == next.dc) {
-                return None;
+                return Err(NoPath::Loop);
             }
             crossed.push(next);
         }
-        Some(crossed)
+        Ok(crossed)
     }
 
     fn first(&self, dc: DcId) -> Option<ReachedDc> {
@@ -240,6 +244,15 @@ impl Hops {
             .rfind(|hop| hop.from == dc && hop.packet <= packet);
         hop.map(|hop| hop.to).or_else(|| self.first(dc))
     }
+}
+
+/// Reason why hops are no path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum NoPath {
+    /// The hop at a switch is unknown.
+    Unknown,
+    /// The hops form a loop.
+    Loop,
 }
 
 fn path_over(plan: &Plan, crossed: &[ReachedDc]) -> DcPath {
@@ -289,7 +302,7 @@ mod tests {
 
     /// Returns the path from datacenter 1 to 4 with the recorded hops `hops`; without a recorded hop, datacenters 2 and
     /// 3 send to 4.
-    fn path(hops: &[(u32, u32)]) -> Option<Vec<u32>> {
+    fn path(hops: &[(u32, u32)]) -> Result<Vec<u32>, NoPath> {
         let mut found = Hops::default();
         for (packet, &(from, to)) in (0..).zip(hops) {
             found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
@@ -297,19 +310,19 @@ mod tests {
         let last = ReachedDc::first(DcId(4));
         let next = |at: ReachedDc, _| found.first(at.dc).or((at.dc != DcId(1)).then_some(last));
         let crossed = found.walk([DcId(1), DcId(4)], next)?;
-        Some(crossed.into_iter().map(|at| at.dc.0).collect())
+        Ok(crossed.into_iter().map(|at| at.dc.0).collect())
     }
 
     #[test]
     fn a_path_follows_the_first_hop_of_each_switch_with_a_choice() {
         for (hops, crossed) in [
-            (&[][..], None),
-            (&[(1, 2)], Some(vec![1, 2, 4])),
-            (&[(1, 2), (2, 3)], Some(vec![1, 2, 3, 4])),
+            (&[][..], Err(NoPath::Unknown)),
+            (&[(1, 2)], Ok(vec![1, 2, 4])),
+            (&[(1, 2), (2, 3)], Ok(vec![1, 2, 3, 4])),
             // The flow is re-routed after it has started.
-            (&[(1, 2), (1, 3), (3, 4)], Some(vec![1, 2, 4])),
-            (&[(1, 1), (1, 3), (4, 4)], Some(vec![1, 3, 4])),
-            (&[(1, 2), (2, 1)], None),
+            (&[(1, 2), (1, 3), (3, 4)], Ok(vec![1, 2, 4])),
+            (&[(1, 1), (1, 3), (4, 4)], Ok(vec![1, 3, 4])),
+            (&[(1, 2), (2, 1)], Err(NoPath::Loop)),
         ] {
             assert_eq!(path(hops), crossed, "{hops:?}");
         }
@@ -371,6 +384,11 @@ mod tests {
             (
                 &[(1, 2, 0), (1, 3, 50), (1, 2, 20)],
                 vec![(vec![1, 2, 4], 0, 100)],
+            ),
+            // Packets 30 to 39 were on their way to 2 when it began to send back to 1, which sends to 3 from packet 40 on.
+            (
+                &[(1, 2, 0), (2, 4, 0), (2, 1, 30), (1, 3, 40)],
+                vec![(vec![1, 2, 4], 0, 40), (vec![1, 3, 4], 40, 100)],
             ),
             // The first packet that arrives at 3 is not the first one sent there.
             (&[(1, 3, 0), (3, 2, 5)], vec![(vec![1, 3, 2, 4], 0, 100)]),

@@ -305,10 +305,10 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns a row for each path of a re-routed flow, in the order of the flow's bytes; empty if all data took one
-    /// path.
+    /// Returns a row for each path of the re-routed flow in the row `flow`, in the order of the flow's bytes; empty if all
+    /// data took the path in that row.
     #[must_use]
-    pub fn paths(&self, flow: FlowId, ranges: &[PathRange]) -> Vec<PathRow> {
+    pub fn paths(&self, flow: &FlowRow, ranges: &[PathRange]) -> Vec<PathRow> {
         let mut rows: Vec<PathRow> = Vec::new();
         for PathRange { path, start, end } in ranges {
             let [from, to] = [start, end].map(|&byte| self.paper.size(Bytes::new(byte)));
@@ -321,7 +321,7 @@ impl<'a> RowMaker<'a> {
                     rows.push(PathRow {
                         policy: self.policy.to_owned(),
                         repetition: self.repetition,
-                        flow_id: flow,
+                        flow_id: flow.flow_id,
                         path: path.clone(),
                         sent_bytes: Bytes::ZERO,
                         emu_sent_bytes: Bytes::ZERO,
@@ -333,8 +333,8 @@ impl<'a> RowMaker<'a> {
             row.emu_sent_bytes = Bytes::new(row.emu_sent_bytes.get() + emulated);
         }
         rows.retain(|row| row.emu_sent_bytes > Bytes::ZERO);
-        match rows.len() {
-            0 | 1 => Vec::new(),
+        match &rows[..] {
+            [only] if flow.path.as_ref() == Some(&only.path) => Vec::new(),
             _ => rows,
         }
     }

@@ -859,3 +859,37 @@ fn flows_that_a_cut_moves_have_both_paths() {
         assert!(bytes.len() == 6 + moved.len() / 2, "{bytes:?}");
     }
 }
+
+/// After the cut behind dc2, dc1 has one candidate as before, but another one from 70 ms on. The NIC sends a packet of
+/// 4,154 B in 3.3232 us, and the link to the switch has 1 us, so that 21,063 of the 24,415 packets reach the switch of dc1
+/// before that: the others are 3,351 of 4,096 B and a last one of 256 B.
+#[test]
+fn a_flow_whose_only_next_hop_is_replaced_has_both_paths() {
+    let text = "
+name: replaced
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4 }, { name: dc5, hosts: 1 }]
+  defaults: { host_link: { rate: 10 Gbit } }
+  links:
+    - { between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }
+    - { between: [dc2, dc5], rate: 10 Gbit, delay: 1 ms }
+    - { between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }
+    - { between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }
+    - { between: [dc4, dc5], rate: 100 Gbit, delay: 2 ms }
+traffic: [{ flows: [{ from: dc1/h1, to: dc5/h1, size: 100 MB }] }]
+policies: [ecmp]
+transport: { window: none, retransmit_timeout: 300 ms }
+routing: { reconverge: { after: 50 ms } }
+faults: [{ at: 20 ms, link: [dc2, dc5], down: true }]
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan(text, false), &RunOptions::default());
+    let later = 3_351 * 4_096 + 256;
+    let expected = [
+        ("dc1-dc2-dc5", 100_000_000 - later),
+        ("dc1-dc3-dc4-dc5", later),
+    ];
+    let found = path_bytes(folder.path(), "ecmp");
+    let expected = expected.map(|(path, bytes)| (FlowId(0), path.to_owned(), bytes));
+    assert_eq!(found, expected);
+}

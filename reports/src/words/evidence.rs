@@ -200,8 +200,8 @@ fn lcmp(counts: &LcmpCounts) -> String {
     }
     if counts.unexplained > 0 {
         sentence += &format!(
-            "; {} decisions not explained by the records",
-            commas(counts.unexplained)
+            "; {} not explained by the records",
+            counted(counts.unexplained, "decision")
         );
     }
     sentence
@@ -235,8 +235,9 @@ fn hash(counts: &HashCounts) -> String {
             }
         };
         sentence += &format!(
-            ", each next hop's share of decisions within {} of its share of buckets (chi-square{tested}: p {p_value})",
-            about_percent(counts.largest_difference)
+            ", each next hop's share of decisions within {} percentage points of its share of buckets \
+             (chi-square{tested}: p {p_value})",
+            about_percent(counts.largest_difference).trim_end_matches(" %")
         );
     } else if counts.untested > 0 {
         sentence += ", too few decisions to test the spread";
@@ -328,7 +329,7 @@ mod tests {
             })
         };
         insta::assert_snapshot!(counts(None, 42), @"42 decisions over 4 of 4 next hops, too few decisions to test the spread");
-        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, each next hop's share of decisions within 2.1 % of its share of buckets (chi-square of 40 decisions: p 1.00)");
+        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, each next hop's share of decisions within 2.1 percentage points of its share of buckets (chi-square of 40 decisions: p 1.00)");
     }
 
     #[test]

@@ -427,8 +427,9 @@ impl<'a> Repetition<'a> {
     /// Adds the rows of flows whose paths are still unknown after all agents have ended.
     fn add_last_rows(&mut self, effects: &mut Effects) -> Result<(), RunError> {
         for outcome in std::mem::take(&mut self.waiting).into_values() {
-            let paths = self.paths(&outcome)?;
-            effects.end(self.row(&outcome)?, paths, &outcome);
+            let row = self.row(&outcome)?;
+            let paths = self.paths(&outcome, &row)?;
+            effects.end(row, paths, &outcome);
         }
         self.note_unreachable(&effects.rows.flows)
     }
@@ -544,7 +545,8 @@ impl<'a> Repetition<'a> {
         for outcome in flows.into_iter().filter_map(|flow| self.waiting.get(&flow)) {
             let row = self.row(outcome)?;
             if row.path.is_some() && row.ack_path.is_some() {
-                effects.end(row, self.paths(outcome)?, outcome);
+                let paths = self.paths(outcome, &row)?;
+                effects.end(row, paths, outcome);
             }
         }
         for row in &effects.rows.flows {
@@ -572,8 +574,8 @@ impl<'a> Repetition<'a> {
         Ok(self.rows.flow(self.flow(outcome.flow)?, outcome))
     }
 
-    fn paths(&self, outcome: &FlowOutcome) -> Result<Vec<PathRow>, RunError> {
-        Ok(self.rows.flow_paths(self.flow(outcome.flow)?, outcome))
+    fn paths(&self, outcome: &FlowOutcome, row: &FlowRow) -> Result<Vec<PathRow>, RunError> {
+        Ok(self.rows.flow_paths(self.flow(outcome.flow)?, outcome, row))
     }
 
     fn name(&self, dc: DcId) -> String {

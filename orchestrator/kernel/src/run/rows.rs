@@ -298,14 +298,20 @@ impl<'a> ReportRows<'a> {
         self.rows.flow(flow, result)
     }
 
-    /// Returns the path rows of a flow, which follow from the decisions so far; empty if all data took one path.
-    pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
+    /// Returns the path rows of a flow, which follow from the decisions so far; empty if all data took the path in `row`, the
+    /// flow's row.
+    pub(super) fn flow_paths(
+        &self,
+        flow: &Flow,
+        outcome: &FlowOutcome,
+        row: &FlowRow,
+    ) -> Vec<PathRow> {
         let Some(qps) = qps(outcome) else {
             return Vec::new();
         };
         let time = self.flow_time(flow, outcome);
         let ranges = self.paths.ranges(flow, time, qps);
-        self.rows.paths(flow.id, &ranges)
+        self.rows.paths(row, &ranges)
     }
 
     /// Returns the start and end of a flow. The planned start replaces a start that was not reported.

@@ -13,17 +13,28 @@ use crate::{
 };
 
 /// States of the network during a run; a new period with a constant state (epoch) begins with each change of a link's
-/// rate or delay. Paths are kept for one destination at a time, so they should be asked for by destination.
+/// rate or delay, and with the first reconvergence. Paths are kept for one destination at a time, so they should be
+/// asked for by destination.
 pub(crate) struct Networks {
-    /// Network state of each epoch, with the emulated time at which the epoch begins; the first begins at 0.
-    epochs: Vec<(Nanos, Network)>,
-    /// Next hops over which ideal paths lead, see [`Paths::references`].
-    references: Vec<Paths>,
+    /// Epochs in order of time; the first begins at 0.
+    epochs: Vec<Epoch>,
+    /// Next hops over which ideal paths lead before any reconvergence, see [`Paths::references`].
+    initial: Vec<Paths>,
+    /// Next hops over which ideal paths may lead from the first reconvergence on.
+    reconverged: Vec<Paths>,
     /// True if the flows are READs, whose requests go from their destinations to their sources.
     has_requests: bool,
     /// Cache of networks in which each link has its best (maximum) rate and best (minimum) delay over a range of
     /// epochs; the key is the first and the last epoch.
     best: BTreeMap<(usize, usize), Combined>,
+}
+
+struct Epoch {
+    /// Emulated time at which the epoch begins.
+    at: Nanos,
+    network: Network,
+    /// True if switches have had new candidates by then.
+    is_reconverged: bool,
 }
 
 /// Network with each link's best (maximum) rate and best (minimum) delay over a range of epochs, and the paths to one
@@ -41,28 +52,24 @@ struct Combined {
 
 impl Networks {
     /// Returns the states of a network that starts as `network`, with the next hops in `paths` and, after each
-    /// reconvergence, those in `later`, and then undergoes `changes`. `has_requests` says whether the flows are READs.
+    /// reconvergence, those in `later` with their emulated time, and then undergoes `changes`. `has_requests` says whether
+    /// the flows are READs.
     pub fn new(
         network: &Network,
         paths: &Paths,
-        later: impl Iterator<Item = Paths>,
+        later: impl Iterator<Item = (Nanos, Paths)>,
         changes: &[PlannedFault],
         has_requests: bool,
     ) -> Self {
-        let mut epochs = vec![(Nanos::ZERO, network.clone())];
-        let mut now = network.clone();
-        for change in changes {
-            if !change.apply(&mut now) {
-                continue;
-            }
-            match epochs.last_mut() {
-                Some((at, network)) if *at == change.at() => network.clone_from(&now),
-                _ => epochs.push((change.at(), now.clone())),
-            }
-        }
+        let mut later = later.peekable();
+        let reconvergence = later.peek().map(|(at, _)| *at);
+        let initial = paths.references(network);
+        let later = later.map(|(_, paths)| paths);
+        let reconverged = paths.later_references(network, &initial, later);
         Self {
-            epochs,
-            references: paths.references(network, later),
+            epochs: epochs(network, changes, reconvergence),
+            reconverged: initial.iter().cloned().chain(reconverged).collect(),
+            initial,
             has_requests,
             best: BTreeMap::new(),
         }
@@ -86,10 +93,10 @@ impl Networks {
         start: Nanos,
         alone: impl Fn(&TransferPaths) -> Nanos,
     ) -> Nanos {
-        let first = self.epochs.partition_point(|(at, _)| *at <= start) - 1;
+        let first = self.epochs.partition_point(|epoch| epoch.at <= start) - 1;
         let mut ideal = alone(self.all((first, first), src, dst));
         for last in first + 1..self.epochs.len() {
-            let until = self.epochs[last].0.saturating_sub(start);
+            let until = self.epochs[last].at.saturating_sub(start);
             if until >= ideal {
                 break;
             }
@@ -101,10 +108,13 @@ impl Networks {
     /// Returns the paths that the references' tables allow between two hosts, with each link's best rate and delay over
     /// an epoch range; the path with the least delay is first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &TransferPaths {
-        let epochs = &self.epochs;
-        let references = &self.references;
+        let epochs = &self.epochs[first..=last];
+        let references = match epochs {
+            [.., epoch] if epoch.is_reconverged => &self.reconverged,
+            _ => &self.initial,
+        };
         let combined = self.best.entry((first, last)).or_insert_with(|| {
-            let network = best_of(&epochs[first..=last]);
+            let network = best_of(epochs);
             Combined {
                 references: references.iter().map(|paths| paths.on(&network)).collect(),
                 network,
@@ -156,6 +166,38 @@ impl Combined {
     }
 }
 
+/// Returns the epochs of a network that starts as `network` and undergoes `changes`, with the time of the first
+/// reconvergence.
+fn epochs(network: &Network, changes: &[PlannedFault], reconvergence: Option<Nanos>) -> Vec<Epoch> {
+    let epoch = |at, network: &Network| Epoch {
+        at,
+        network: network.clone(),
+        is_reconverged: false,
+    };
+    let mut epochs = vec![epoch(Nanos::ZERO, network)];
+    let mut now = network.clone();
+    for change in changes {
+        if !change.apply(&mut now) {
+            continue;
+        }
+        match epochs.last_mut() {
+            Some(last) if last.at == change.at() => last.network.clone_from(&now),
+            _ => epochs.push(epoch(change.at(), &now)),
+        }
+    }
+    if let Some(at) = reconvergence {
+        let first = epochs.partition_point(|epoch| epoch.at < at);
+        if epochs.get(first).is_none_or(|epoch| epoch.at > at) {
+            let before = epoch(at, &epochs[first - 1].network);
+            epochs.insert(first, before);
+        }
+        for epoch in &mut epochs[first..] {
+            epoch.is_reconverged = true;
+        }
+    }
+    epochs
+}
+
 /// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
 /// `tables` holds the paths to the receiving host's datacenter, over each of the references.
 fn host_paths(
@@ -197,10 +239,10 @@ fn least_acks(network: &Network, references: &[Paths], to: DcId) -> Vec<u128> {
 }
 
 /// Returns a network in which each link has its maximum rate and minimum delay over `epochs`.
-fn best_of(epochs: &[(Nanos, Network)]) -> Network {
-    let mut best = epochs[0].1.clone();
-    for (_, network) in &epochs[1..] {
-        for (link, other) in best.links.iter_mut().zip(&network.links) {
+fn best_of(epochs: &[Epoch]) -> Network {
+    let mut best = epochs[0].network.clone();
+    for epoch in &epochs[1..] {
+        for (link, other) in best.links.iter_mut().zip(&epoch.network.links) {
             for (wire, other) in [(&mut link.paper, &other.paper), (&mut link.emu, &other.emu)] {
                 wire.rate_bps = wire.rate_bps.max(other.rate_bps);
                 wire.delay_ns = wire.delay_ns.min(other.delay_ns);

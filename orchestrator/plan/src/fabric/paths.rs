@@ -145,15 +145,12 @@ impl Paths {
         paths
     }
 
-    /// Returns all paths among which the ideal FCT is the least, the first with the least delay: the candidate set's
-    /// own for `fewest-hops`, and those of both sets of next hops for `downhill-delay`, so that its ideal FCTs depend
-    /// neither on `stretch` nor on `max` and are never above those with `fewest-hops`. With `tunnels`, which may lead
-    /// over faster links than any of these paths, the tunnels are added.
-    ///
-    /// `later` are the next hops after each reconvergence. A path over them can have less delay than all paths at the
-    /// start, so they count, too, as do all paths that are nearer by delay.
-    pub fn references(&self, network: &Network, later: impl Iterator<Item = Self>) -> Vec<Self> {
-        let mut references = match self.set {
+    /// Returns all paths at the start among which the ideal FCT is the least, the first with the least delay: the
+    /// candidate set's own for `fewest-hops`, and those of both sets of next hops for `downhill-delay`, so that its ideal
+    /// FCTs depend neither on `stretch` nor on `max` and are never above those with `fewest-hops`. With `tunnels`, which
+    /// may lead over faster links than any of these paths, the tunnels are added.
+    pub fn references(&self, network: &Network) -> Vec<Self> {
+        match self.set {
             CandidateSet::FewestHops => vec![self.clone()],
             CandidateSet::DownhillDelay { .. } => vec![
                 Self::find(network, UNBOUNDED),
@@ -164,17 +161,29 @@ impl Paths {
                 Self::find(network, CandidateSet::FewestHops),
                 self.clone(),
             ],
-        };
+        }
+    }
+
+    /// Returns the paths that reconvergences add to [`Self::references`], which are `initial`. `later` are the next hops
+    /// after each reconvergence. A path over them can have less delay than all paths at the start, as can all paths that
+    /// are nearer by delay.
+    pub fn later_references(
+        &self,
+        network: &Network,
+        initial: &[Self],
+        later: impl Iterator<Item = Self>,
+    ) -> Vec<Self> {
         let mut later = later.peekable();
+        let mut added = Vec::new();
         if self.set == CandidateSet::FewestHops && later.peek().is_some() {
-            references.push(Self::find(network, UNBOUNDED));
+            added.push(Self::find(network, UNBOUNDED));
         }
         for paths in later {
-            if !references.contains(&paths) {
-                references.push(paths);
+            if !initial.contains(&paths) && !added.contains(&paths) {
+                added.push(paths);
             }
         }
-        references
+        added
     }
 
     pub const fn set(&self) -> CandidateSet {

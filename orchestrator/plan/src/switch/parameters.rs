@@ -5,7 +5,7 @@ use lab_scenario::Settings;
 
 use lab_units::show::{about_bytes, about_time};
 
-use crate::{error::PlanError, model::Scale};
+use crate::{error::PlanError, model::Scale, paper_units::PaperUnits};
 
 /// Name of a parameter whose default depends on the topology, with that default after scaling.
 pub(crate) type DerivedDefault = (&'static str, Value);
@@ -57,12 +57,28 @@ fn refused(path: &str, error: ParameterError) -> PlanError {
     }
 }
 
+/// Returns `set`, whose values are scaled, with its values at the paper's scale.
+pub(crate) fn in_paper_units<S: ParameterSet + Clone>(set: &S, units: PaperUnits) -> S {
+    let mut paper = set.clone();
+    for parameter in S::PARAMETERS.iter().filter(|each| each.is_scaled) {
+        let value = match set.get(parameter.name) {
+            Some(Value::Time(time)) => Value::Time(units.time(time)),
+            Some(Value::Size(size)) => Value::Size(units.size(size)),
+            Some(Value::Rate(rate)) => Value::Rate(units.rate(rate)),
+            _ => continue,
+        };
+        paper.set(parameter.name, value);
+    }
+    paper
+}
+
 /// Lists the parameters of `set` that `preset` uses, as names and values on one line.
 pub(crate) fn list<S: ParameterSet>(set: &S, preset: Preset) -> String {
     named(set, preset, |_| true)
 }
 
-/// Lists the parameters of `set` whose value differs from the preset's value before scaling, in the form of [`list`].
+/// Lists the parameters of `set` whose value differs from the preset's, both at the paper's scale, in the form of
+/// [`list`].
 pub(crate) fn departures<S: ParameterSet>(set: &S, preset: Preset) -> String {
     let default = S::preset(preset);
     named(set, preset, |name| set.get(name) != default.get(name))

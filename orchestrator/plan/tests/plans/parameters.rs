@@ -96,7 +96,7 @@ fn the_table_shows_what_departs_from_the_preset() {
     let departing = "s_path: 3, trend_shift: 4, flow_table_entries: 100, low_water: 102";
     let table = render_table(&common::plan(&with_parameters(departing)));
     let policies = table
-        .split("Policies\n")
+        .split("Policies (paper units)\n")
         .nth(1)
         .unwrap()
         .split("\n\n")

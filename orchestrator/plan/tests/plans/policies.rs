@@ -28,7 +28,7 @@ fn every_policy_in_the_table() {
     ));
     let table = lab_plan::render_table(&plan);
     let policies: Vec<_> = table
-        .split("Policies\n")
+        .split("Policies (paper units)\n")
         .nth(1)
         .unwrap()
         .lines()

@@ -55,10 +55,11 @@ fn next<'a>(plan: &'a Plan, switches: &[Switch], from: &str, to: &str) -> (Vec<&
 }
 
 /// The one link from dc1 to dc2 has 10 ms, the two links over dc3 have 2 ms. With the fewest hops, flows take the one
-/// link until the cut, and afterwards the two, on which a packet and its ACK are 16 ms sooner.
+/// link until the reconvergence at 60 ms, and afterwards the two, on which a packet and its ACK are 16 ms sooner. A flow
+/// that is under way at the reconvergence ends no sooner than that.
 #[test]
 fn no_flow_is_faster_than_its_ideal_after_a_reconvergence_either() {
-    let ideal = |routing: &str, faults: &str| {
+    let ideal = |start: u64, routing: &str, faults: &str| {
         let plan = common::simulated(&format!(
             "name: detour
 topology:
@@ -67,7 +68,7 @@ topology:
     - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 10 ms }}
     - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 1 ms }}
     - {{ between: [dc3, dc2], rate: 100 Gbit, delay: 1 ms }}
-traffic: [{{ flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 kB, start: 100 ms }}] }}]
+traffic: [{{ flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 kB, start: {start} ms }}] }}]
 policies: [ecmp]
 {routing}
 faults: [{faults}]
@@ -76,14 +77,21 @@ faults: [{faults}]
         plan.flows[0].ideal_fct_ns
     };
     let cut = "{ at: 10 ms, link: [dc1, dc2], down: true }";
-    let one_link = ideal("", cut);
-    let two_links = ideal("routing: { candidates: downhill-delay }", "");
+    let one_link = ideal(100, "", cut);
+    let two_links = ideal(100, "routing: { candidates: downhill-delay }", "");
     let sooner = one_link.saturating_sub(two_links);
     assert!(
         sooner > Nanos::from_millis(15) && sooner < Nanos::from_millis(16),
         "one more link to serialise a packet on, and {sooner} sooner"
     );
-    assert_eq!(ideal(AFTER, cut), two_links);
+    for (start, expected) in [
+        (20, one_link),
+        (55, Nanos::from_millis(5)),
+        (57, two_links),
+        (100, two_links),
+    ] {
+        assert_eq!(ideal(start, AFTER, cut), expected, "start at {start} ms");
+    }
 }
 
 #[test]

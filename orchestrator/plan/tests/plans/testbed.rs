@@ -56,7 +56,7 @@ fn the_testbeds_buckets_follow_capacity() {
     assert_eq!((wcmp.buckets_of(0, 0, 4), ucmp.buckets_of(0, 0, 4)), (5, 0));
     let table = lab_plan::render_table(&plan);
     let paths = table.split("Paths\n").nth(1).unwrap();
-    let policies = table.split("Policies\n").nth(1).unwrap();
+    let policies = table.split("Policies (paper units)\n").nth(1).unwrap();
     let head = |text: &str, lines| text.lines().take(lines).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(format!("{}\n\n{}", head(paths, 7), head(policies, 2)));
 }

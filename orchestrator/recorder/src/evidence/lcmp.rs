@@ -6,6 +6,7 @@ use lab_policy::{
     lcmp::{LcmpConfig, decide},
 };
 use lab_records::{Changed, LcmpCounts};
+use lab_units::PortId;
 
 use crate::decision::{CandidateScore, NumberedDecision};
 
@@ -39,13 +40,13 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds a decision by a switch with hash seed `seed`; ignores decisions other than those by LCMP's scores for a new
-    /// flow.
-    pub fn add(&mut self, decision: &NumberedDecision, seed: u32) {
+    /// Adds a decision by a switch with hash seed `seed`, at a time when the links of some ports were cut; ignores
+    /// decisions other than those by LCMP's scores for a new flow.
+    pub fn add(&mut self, decision: &NumberedDecision, seed: u32, is_cut: impl Fn(PortId) -> bool) {
         if !is_own_rule(decision.reason) {
             return;
         }
-        let Some((candidates, hash)) = replayed(decision, seed, self.config) else {
+        let Some((candidates, hash)) = replayed(decision, seed, self.config, is_cut) else {
             self.unexplained += 1;
             return;
         };
@@ -84,13 +85,15 @@ fn is_own_rule(reason: &str) -> bool {
 /// Reconstructs a recorded decision: its candidates and the flow's hash. The hash is `None` if it does not lead to the
 /// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
-/// A record does not state which ports were up. If the decision does not follow with all ports up, a port counts as
-/// dead if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the largest
-/// kept cost is dead if the rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
+/// A record does not state which ports were up. A switch learns of a cut some time later, so if the decision does not
+/// follow with the ports of cut links dead, all ports up are tried. Failing that, a port counts as dead if it was dropped
+/// although it costs less than a kept candidate. A dropped port whose cost equals the largest kept cost is dead if the
+/// rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
 fn replayed(
     recorded: &NumberedDecision,
     seed: u32,
     config: &LcmpConfig,
+    is_cut: impl Fn(PortId) -> bool,
 ) -> Option<(Vec<Candidate>, Option<u32>)> {
     let kept = recorded.candidates.iter().filter(|it| it.is_kept);
     let max_kept = kept.map(|it| it.cost).max()?;
@@ -112,10 +115,12 @@ fn replayed(
             })
         })
     };
-    let alive: [&dyn Fn(&CandidateScore) -> bool; 3] =
-        [&|_| true, &|it| it.is_kept || it.cost > max_kept, &|it| {
-            it.is_kept || it.cost >= max_kept
-        }];
+    let alive: [&dyn Fn(&CandidateScore) -> bool; 4] = [
+        &|it| !is_cut(it.port),
+        &|_| true,
+        &|it| it.is_kept || it.cost > max_kept,
+        &|it| it.is_kept || it.cost >= max_kept,
+    ];
     let found = alive.into_iter().map(candidates).find(is_recorded)?;
     let tuple = FlowTuple {
         src: recorded.src,
@@ -168,7 +173,7 @@ pub(super) mod tests {
     use std::net::Ipv4Addr;
 
     use lab_policy::lcmp::Keep;
-    use lab_units::{BitsPerSec, DcId, FlowId, Nanos, PortId};
+    use lab_units::{BitsPerSec, DcId, FlowId, Nanos};
 
     use super::*;
 
@@ -232,7 +237,7 @@ pub(super) mod tests {
 
     fn counts(decisions: &[NumberedDecision], config: &LcmpConfig) -> LcmpCounts {
         let mut replay = Replay::new(config);
-        decisions.iter().for_each(|it| replay.add(it, 7));
+        decisions.iter().for_each(|it| replay.add(it, 7, |_| false));
         replay.counts()
     }
 
@@ -289,6 +294,24 @@ pub(super) mod tests {
         routes[2].2 = false;
         let found = counts(&[decided(&routes, &config(), 1)], &config());
         assert_eq!((found.decisions, found.unexplained), (1, 0));
+    }
+
+    /// The costliest of three ports is dead, and one of the other two is kept. With all ports up, two would be.
+    #[test]
+    fn a_dead_port_that_costs_most_is_known_by_its_cut() {
+        let decision = decided(
+            &[(18, 0, true), (38, 0, true), (54, 0, false)],
+            &config(),
+            1,
+        );
+        assert_eq!(kept(&decision), [true, false, false]);
+        for (cut, expected) in [(Some(PortId(2)), (1, 0)), (None, (0, 1))] {
+            let config = config();
+            let mut replay = Replay::new(&config);
+            replay.add(&decision, 7, |port| Some(port) == cut);
+            let found = replay.counts();
+            assert_eq!((found.decisions, found.unexplained), expected, "{cut:?}");
+        }
     }
 
     /// Four of five ports are up, and two of these are kept, with costs 3 · 18 and 3 · 38. `half` keeps ties, so the

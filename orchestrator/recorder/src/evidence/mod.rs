@@ -39,7 +39,7 @@ use lab_records::{
     ArrivalUse, DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met,
     PolicyEvidence, RecordsError, RepetitionEnds, RunDir, RunInfo, SplitRow, SwitchRow,
 };
-use lab_units::Nanos;
+use lab_units::{Nanos, PortId};
 
 use self::{
     crashes::Crashes,
@@ -335,7 +335,8 @@ impl PolicyWitness<'_> {
         self.splits.decide(decision);
         let switch = decision.dc.index();
         if let Some(replay) = &mut self.replay {
-            replay.add(decision, plan.switches[switch].hash_seed);
+            let is_cut = |port: PortId| plan.is_cut_at_paper(port.link(), decision.time);
+            replay.add(decision, plan.switches[switch].hash_seed, is_cut);
         }
         let destination = &plan.switches[switch].destinations[choice.destination];
         let buckets = (0..destination.candidates.len()).map(|candidate| {

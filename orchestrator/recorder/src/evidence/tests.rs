@@ -307,7 +307,11 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
         range("dc3", 1_000, 1_700),
         range("dc2", 1_700, 2_000),
     ];
-    let rows = maker.paths(FlowId(0), &ranges);
+    let flow = FlowRow {
+        path: Some(ranges[0].path.clone()),
+        ..sample::flow("policy")
+    };
+    let rows = maker.paths(&flow, &ranges);
     let bytes = rows.iter().map(|row| {
         (
             row.path.as_str(),
@@ -324,7 +328,31 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
             ("dc1-dc3-dc4", 140_000, 700)
         ]
     );
-    assert_eq!(maker.paths(FlowId(0), &ranges[..1]), [], "one path");
+    assert_eq!(maker.paths(&flow, &ranges[..1]), [], "one path");
+}
+
+/// A flow is re-routed before its first acknowledgement, and go-back-N sends all its bytes again: none counts on the
+/// flow's first path.
+#[test]
+fn bytes_that_are_all_sent_again_count_on_the_later_path() {
+    let plan = diamond("policy");
+    let flow = FlowRow {
+        path: Some(DcPath::new(["dc1", "dc2", "dc4"])),
+        ..sample::flow("policy")
+    };
+    let again = PathRange {
+        path: DcPath::new(["dc1", "dc3", "dc4"]),
+        start: 0,
+        end: 1_000,
+    };
+    let rows = maker(&plan).paths(&flow, std::slice::from_ref(&again));
+    let [row] = &rows[..] else {
+        panic!("{rows:?}");
+    };
+    assert_eq!(
+        (row.flow_id, &row.path, row.emu_sent_bytes.get()),
+        (flow.flow_id, &again.path, 1_000)
+    );
 }
 
 /// On two paths, a flow can take 0.6 of its ideal FCT; a batch must write the paths first, so that they count.
@@ -332,7 +360,7 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
 fn a_batch_counts_the_paths_of_its_flows() {
     let plan = diamond("policy");
     let paths = maker(&plan).paths(
-        FlowId(0),
+        &sample::flow("policy"),
         &["dc2", "dc3"].map(|by| PathRange {
             path: DcPath::new(["dc1", by, "dc4"]),
             start: u64::from(by == "dc3") * 1_000,

@@ -40,9 +40,8 @@ pub(super) struct Dci<'w> {
     pub without_agent: Option<WithoutAgent>,
     /// TE weights; `None` unless the policy is traffic engineering and the switch has an agent.
     pub te_weights: Option<TeWeights>,
-    /// Egress port of each flow's latest data packet; `None` if the switch pins flows, or if the plan has no faults
-    /// that could move them.
-    pub unpinned: Option<FxHashMap<u32, u32>>,
+    /// Egress port of each flow's latest data packet; `None` if a flow moves to another port only by a decision.
+    pub latest_ports: Option<FxHashMap<u32, u32>>,
 }
 
 /// LCMP's monitor of one port's queue (Sec. 3.3).
@@ -86,11 +85,12 @@ impl<'w> Dci<'w> {
             flow_ageing,
             without_agent: None,
             te_weights: TeWeights::new(world, dc),
-            unpinned: {
+            latest_ports: {
                 let is_hashed = S::PINS_EVERYTHING && world.is_plain_ecmp;
                 let pins = !switch.is_legacy && !is_hashed;
                 let can_move = !pins && !world.plan.faults.is_empty();
-                can_move.then(FxHashMap::default)
+                // A single candidate is taken without a decision, also if it replaces another one.
+                (can_move || world.reconverges).then(FxHashMap::default)
             },
         }
     }
@@ -239,7 +239,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 
     /// Traces the port through which a flow's packets leave: for its first data packet, for data packets with a
     /// decision, and for the first ACK. With SoftRoCE, every ACK is traced, because it sends few ACKs and the first one
-    /// has no fixed number. Where flows are not pinned, they can move without a decision when a port goes down or up.
+    /// has no fixed number. A flow moves without a decision if it is not pinned and a port goes down or up, or if a
+    /// reconvergence replaces its single candidate.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind() != Kind::Data;
@@ -258,11 +259,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Records the port of a flow that is not pinned; returns true if it differs from the flow's previous port.
+    /// Records the port of a flow that can move without a decision; returns true if it differs from the flow's previous
+    /// port.
     #[inline]
     fn is_moved(&mut self, flow: u32, port: u32) -> bool {
         self.dci
-            .unpinned
+            .latest_ports
             .as_mut()
             .is_some_and(|ports| ports.insert(flow, port) != Some(port))
     }

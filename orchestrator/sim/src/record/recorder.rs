@@ -180,8 +180,9 @@ impl<'w> Recorder<'w> {
         self.has_ended[flow as usize] = true;
         let hops = self.hops[flow as usize].take().unwrap_or_default();
         let row = self.rows.flow(flow, end, &hops);
+        let paths = self.rows.paths(flow, &row, &hops);
         self.pending.flows.push(row);
-        self.pending.paths.extend(self.rows.paths(flow, &hops));
+        self.pending.paths.extend(paths);
         self.pending.story.extend(self.stories.end(flow));
     }
 

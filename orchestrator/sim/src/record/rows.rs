@@ -112,8 +112,8 @@ impl<'w> EventRows<'w> {
         self.rows.flow(planned, result)
     }
 
-    /// Returns the rows of a re-routed flow's paths; empty for a flow that was never re-routed.
-    pub fn paths(&self, flow: u32, hops: &FlowHops) -> Vec<PathRow> {
+    /// Returns the rows of a re-routed flow's paths; empty for a flow that was never re-routed. `row` is the flow's row.
+    pub fn paths(&self, flow: u32, row: &FlowRow, hops: &FlowHops) -> Vec<PathRow> {
         if !hops.data.are_rerouted() {
             return Vec::new();
         }
@@ -130,7 +130,7 @@ impl<'w> EventRows<'w> {
         let ranges = hops
             .data
             .ranges(self.rows.plan, ends, planned.start_ns, packets);
-        self.rows.paths(planned.id, &ranges)
+        self.rows.paths(row, &ranges)
     }
 
     /// Returns a decision. Returns `None` if the port leads to the datacenter's own spines, over which a DCI switch may

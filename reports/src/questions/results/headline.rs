@@ -248,8 +248,9 @@ impl Headline<'_> {
         let fewest = counts.min().unwrap_or(0);
         let [p50, p99] =
             [Statistic::P50, Statistic::P99].map(|it| text::number(it.min_values() as u64));
+        let verb = if fewest == 1 { "is" } else { "are" };
         format!(
-            "{} are too few: a p50 needs {p50} and a p99 {p99}",
+            "{} {verb} too few: a p50 needs {p50} and a p99 {p99}",
             text::count(fewest, "flow")
         )
     }

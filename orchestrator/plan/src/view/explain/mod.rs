@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::{
     model::{Candidate, Plan, PolicyPlan},
+    paper_units::PaperUnits,
     policy,
     table::policies,
 };
@@ -130,7 +131,7 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
         candidate_set: plan.candidate_set,
         paper_reconverge_after_ns: plan.paper_reconverge_after_ns,
         policy: run.label.clone(),
-        parameters: policies::describe(&run.policy),
+        parameters: policies::describe(&run.policy, PaperUnits::new(&plan.scale)),
         hash,
         rule: decision.map(|decision| decision.rule.word()),
         is_scored: run.policy.lcmp().is_some(),

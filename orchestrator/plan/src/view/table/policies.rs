@@ -2,15 +2,20 @@
 
 use lab_parameters::Preset;
 use lab_policy::{OwnPolicy, own};
-use lab_units::{Trainer, show::paragraph};
+use lab_units::{
+    Trainer,
+    show::{about_time, paragraph},
+};
 
 use crate::{
     model::{Plan, PolicyPlan, TrainedPlan},
-    parameters::{departures, list},
+    paper_units::PaperUnits,
+    parameters::{departures, in_paper_units, list},
 };
 
 pub(super) fn section(plan: &Plan) -> String {
-    let mut text = "Policies\n".to_owned();
+    let mut text = "Policies (paper units)\n".to_owned();
+    let units = PaperUnits::new(&plan.scale);
     let width = plan
         .policies
         .iter()
@@ -18,28 +23,28 @@ pub(super) fn section(plan: &Plan) -> String {
         .max()
         .unwrap_or(0);
     for run in &plan.policies {
-        let words = describe(&run.policy);
+        let words = describe(&run.policy, units);
         text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));
     }
     text
 }
 
-/// Returns a description of a policy and its parameters, for tables.
-pub(crate) fn describe(policy: &PolicyPlan) -> String {
+/// Returns a description of a policy and its parameters at the paper's scale, for tables.
+pub(crate) fn describe(policy: &PolicyPlan, units: PaperUnits) -> String {
     match policy {
         PolicyPlan::Buckets(policy) => policy.about.to_owned(),
         PolicyPlan::Ucmp(config) => format!(
             "5-tuple hash over the minimum of delay + alpha · links · size / capacity; {}",
-            list(config, Preset::Paper),
+            list(&in_paper_units(config, units), Preset::Paper),
         ),
         PolicyPlan::Te(config) => format!(
             "5-tuple hash over the buckets that would have minimised the maximum link utilisation two \
              intervals ago; {}",
-            list(config, Preset::Paper),
+            list(&in_paper_units(config, units), Preset::Paper),
         ),
-        PolicyPlan::Trained(plan) => trained(plan),
+        PolicyPlan::Trained(plan) => trained(plan, units),
         PolicyPlan::Lcmp(config) => {
-            let departures = departures(config, config.preset);
+            let departures = departures(&in_paper_units(config, units), config.preset);
             let text = format!("preset {}; {departures}", config.preset);
             text.trim_end_matches("; ").to_owned()
         }
@@ -51,8 +56,8 @@ pub(crate) fn describe(policy: &PolicyPlan) -> String {
     }
 }
 
-fn trained(plan: &TrainedPlan) -> String {
-    let interval = plan.interval_ns;
+fn trained(plan: &TrainedPlan, units: PaperUnits) -> String {
+    let interval = about_time(units.time(plan.interval_ns));
     let buckets = match plan.trainer {
         Trainer::Static => format!("constant buckets, which replace WCMP's after {interval}"),
         Trainer::Maddpg | Trainer::Direct => {
