@@ -204,15 +204,22 @@ fn read_named(
 /// Returns the path of the built-in distribution of flow sizes `named`, such as `websearch`, which a scenario names at the
 /// YAML path `path`; `None` if there is none.
 fn built_in_sizes(path: &str, named: &str) -> Option<PathBuf> {
-    let is_name = named.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let place = builtin::place(&Path::new("workloads").join(format!("{named}.csv")));
-    let found = path.ends_with(".sizes") && is_name && builtin::read(&place).is_some();
+    let place = builtin::place(&Path::new(WORKLOADS).join(format!("{named}.csv")));
+    let found = may_be_built_in(path, named) && builtin::read(&place).is_some();
     found.then_some(place)
 }
 
+/// Returns true if `named` at the YAML path `path` can be the name of a built-in distribution of flow sizes.
+fn may_be_built_in(path: &str, named: &str) -> bool {
+    path.ends_with(".sizes") && named.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Folder of the built-in distributions of flow sizes.
+const WORKLOADS: &str = "workloads";
+
 /// Returns a hint about a file that cannot be read from `place`; the scenario names it `named` at the YAML path `path`.
-/// For a missing file, the hint states to what its path is relative, and how to copy a built-in file of the same name;
-/// for a weight file, how to train one. Otherwise the hint is empty.
+/// For a missing file, the hint states to what its path is relative, how to copy a built-in file of the same name, and
+/// the names of the built-in distributions; for a weight file, how to train one. Otherwise the hint is empty.
 fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
     let mut hints = Vec::new();
     if place.symlink_metadata().is_err() {
@@ -226,6 +233,13 @@ fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
             let path = path.display();
             format!("`lcmp-lab scenarios --copy DIR` writes DIR/{path}")
         }));
+        if may_be_built_in(path, named) {
+            let built_in = builtin::files().filter(|(path, _)| path.starts_with(WORKLOADS));
+            let names: Vec<&str> = built_in
+                .filter_map(|(path, _)| path.file_stem()?.to_str())
+                .collect();
+            hints.push(format!("built-in distributions are {}", names.join(", ")));
+        }
     }
     if path.ends_with(".weights") {
         hints.push("`lcmp-lab train` makes weight files".to_owned());

@@ -102,8 +102,8 @@ pub fn resolve(
     let changes = faults::resolve(scenario, &network, &scale)?;
     let links: Vec<_> = changes.iter().map(PlannedFault::plan).collect();
     let epochs = reconvergence::epochs(scenario.reconverge_after, &links, &scale)?;
-    let later = reconvergence::paths(&network, &paths, &epochs);
-    let later = later.map(|(epoch, paths)| (epoch.at_ns, paths));
+    let later =
+        reconvergence::paths(&network, &paths, &epochs).map(|(epoch, paths)| (epoch.at_ns, paths));
     let flows = schedule::flows(
         &drafted.flows,
         &FlowInputs {

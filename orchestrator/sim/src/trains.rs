@@ -111,17 +111,21 @@ pub fn refusal(plan: &Plan) -> Option<String> {
         }
     }
     let loses = |wire: &lab_plan::WirePlan| wire.loss > Ratio::ZERO;
-    let by_fault = plan.faults.iter().filter_map(|fault| match &fault.change {
+    let mut by_fault = plan.faults.iter().filter_map(|fault| match &fault.change {
         FaultChange::Wire(wire) if loses(wire) => Some(fault.link),
         _ => None,
     });
     let mut lossy = plan.links.iter().filter(|link| loses(&link.emu));
-    let named = lossy.next().map(|link| link.name.as_str());
-    if let Some(link) =
-        named.or_else(|| by_fault.map(|link| &*plan.links[link.index()].name).next())
-    {
+    if let Some(link) = lossy.next() {
         return Some(format!(
-            "link `{link}` loses single packets at random (hint: remove its `loss`)"
+            "link `{}` loses single packets at random (hint: remove its `loss`)",
+            link.name
+        ));
+    }
+    if let Some(link) = by_fault.next() {
+        return Some(format!(
+            "a fault makes link `{}` lose single packets at random (hint: remove the fault's `loss`)",
+            plan.links[link.index()].name
         ));
     }
     if matches!(transport.cc, CcPlan::Dcqcn(_)) {

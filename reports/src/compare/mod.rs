@@ -164,8 +164,7 @@ impl Against {
         let mut notes = Vec::new();
         if !self.not_valid.is_empty() {
             notes.push(format!(
-                "Not valid: {}. No change is computed, since the flows that finished are not the flows \
-                 that were to be compared.",
+                "Not valid: {}. No change is computed; the reports of these runs state the reasons.",
                 self.not_valid.join(", ")
             ));
         }

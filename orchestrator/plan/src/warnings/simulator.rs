@@ -39,7 +39,7 @@ pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
         ),
         (
             "max_table_age",
-            "simulated tables and samples do not expire",
+            "simulated tables and samples do not expire unless an agent crashes",
             scenario.max_table_age != defaults::MAX_TABLE_AGE && scenario.agent_crashes.is_empty(),
         ),
     ];

@@ -301,8 +301,8 @@ pub enum ProblemKind {
 
     // Problems with policies.
     #[error(
-        "two policies are called `{label}`, the first on line {first_line} (hint: give one of \
-             them a `label`)"
+        "two policies are called `{label}`, the first on line {first_line} (hint: leave out \
+             one of them, or give it a `label` if it has parameters)"
     )]
     DuplicateLabel { label: String, first_line: usize },
     #[error(

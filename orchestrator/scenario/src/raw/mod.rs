@@ -98,8 +98,8 @@ pub struct Scenario {
     #[serde(default)]
     pub measure: Maybe<Measure>,
     /// Maximum age of a DCI switch's tables and queue samples, at the paper's scale (before scaling for emulation). If
-    /// they are older, the switch hashes new flows over all candidates. In the simulator, tables and samples do not
-    /// expire.
+    /// they are older, the switch hashes new flows over all candidates. In the simulator, tables and samples
+    /// expire only after a crash of the switch's agent.
     #[serde(default)]
     #[schemars(extend("default" = defaults::MAX_TABLE_AGE.to_string()))]
     pub max_table_age: Maybe<Text<Nanos>>,
