@@ -388,7 +388,7 @@ fn what_depends_on_single_packets_is_refused() {
                 "",
                 "faults: [{ at: 1 ms, link: [dc1, dc2], loss: 0.01 }]",
             ),
-            "link `dc1-dc2` loses single packets",
+            "a fault makes link `dc1-dc2` lose single packets",
         ),
     ] {
         let found = found.expect(words);
