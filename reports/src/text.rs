@@ -95,6 +95,11 @@ pub fn about_percent(share: f64) -> String {
     format!("{:.decimals$} %", share * 100.0)
 }
 
+/// Formats a difference between shares like [`about_percent`]: `2.1 percentage points`.
+pub fn about_percentage_points(difference: f64) -> String {
+    about_percent(difference).replace('%', "percentage points")
+}
+
 /// Formats a share with three decimals, so that a value next to its bound does not look equal to it: `50.001 %`, `50
 /// %`.
 pub fn exact_percent(share: f64) -> String {

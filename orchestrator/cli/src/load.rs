@@ -209,13 +209,11 @@ fn built_in_sizes(path: &str, named: &str) -> Option<PathBuf> {
     found.then_some(place)
 }
 
-/// Returns true if `named` at the YAML path `path` can be the name of a built-in distribution of flow sizes.
+/// Returns true if `named` at the YAML path `path` can be the name of a built-in distribution of flow sizes, perhaps
+/// misspelt: it has neither folders nor an extension.
 fn may_be_built_in(path: &str, named: &str) -> bool {
-    path.ends_with(".sizes") && named.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    path.ends_with(".sizes") && !named.contains(['/', '.'])
 }
-
-/// Folder of the built-in distributions of flow sizes.
-const WORKLOADS: &str = "workloads";
 
 /// Returns a hint about a file that cannot be read from `place`; the scenario names it `named` at the YAML path `path`.
 /// For a missing file, the hint states to what its path is relative, how to copy a built-in file of the same name, and
@@ -502,6 +500,9 @@ fn with_hint(error: &ObjectError) -> String {
         | ObjectError::OtherMap { .. } => error.to_string(),
     }
 }
+
+/// Folder of the built-in distributions of flow sizes.
+const WORKLOADS: &str = "workloads";
 
 #[cfg(test)]
 mod tests {

@@ -680,6 +680,10 @@ fn an_error_in_a_file_of_a_scenario_has_line_and_column() {
             .ends_with("= hint: the path is relative to the scenario"),
         "{message}"
     );
+    fs::write(&own, text.replace("workloads/bulk.csv", "web-search")).unwrap();
+    let message = refusal(folder.path(), &["check", "own.yaml"], 2);
+    let names = "built-in distributions are alistorage, bulk, fbhadoop, googlerpc, long, websearch";
+    assert!(message.trim_end().ends_with(names), "{message}");
 }
 
 #[test]

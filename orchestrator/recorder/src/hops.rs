@@ -9,8 +9,8 @@ use lab_units::{DcId, Nanos, PortId, Twin};
 /// Hops in one direction of a flow: for each forwarding decision, the next datacenter, the link to it, and the first
 /// packet, by number, that went there.
 ///
-/// Fast failover, flow ageing and a full flow table may re-route an active flow, which then has several hops at a
-/// switch.
+/// Fast failover, flow ageing, a full flow table, a reconvergence or, at a switch of plain ECMP, a cut may re-route an
+/// active flow, which then has several hops at a switch.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Hops(Vec<PacketHop>);
 
@@ -159,8 +159,8 @@ impl Hops {
     }
 
     /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out. At a
-    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find. Bytes that were on
-    /// their way at a reconvergence and went back count on the path before.
+    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find. Bytes that a
+    /// reconvergence sent back on their way count on the path before, or on the next one if there is none before.
     #[must_use]
     pub fn ranges(
         &self,
@@ -197,6 +197,7 @@ impl Hops {
         starts.sort_unstable();
         starts.dedup();
         let mut ranges: Vec<(Vec<ReachedDc>, u64, u64)> = Vec::new();
+        let mut looped = None;
         let stops = starts.iter().skip(1).copied().chain([count]);
         for (&start, end) in starts.iter().zip(stops) {
             let hop = |at: ReachedDc, elapsed| next(at, elapsed, self.at(at.dc, start));
@@ -205,9 +206,12 @@ impl Hops {
                 (Ok(crossed), Some((path, _, last))) if *path == crossed && *last == start => {
                     *last = end;
                 }
-                (Ok(crossed), _) => ranges.push((crossed, start, end)),
+                (Ok(crossed), _) => ranges.push((crossed, looped.take().unwrap_or(start), end)),
                 (Err(NoPath::Loop), Some((_, _, last))) if *last == start => *last = end,
-                (Err(_), _) => {}
+                (Err(NoPath::Loop), _) => {
+                    looped.get_or_insert(start);
+                }
+                (Err(NoPath::Unknown), _) => looped = None,
             }
         }
         ranges
@@ -246,7 +250,7 @@ impl Hops {
     }
 }
 
-/// Reason why hops are no path.
+/// Reason why hops do not form a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum NoPath {
     /// The hop at a switch is unknown.
@@ -389,6 +393,10 @@ mod tests {
             (
                 &[(1, 2, 0), (2, 4, 0), (2, 1, 30), (1, 3, 40)],
                 vec![(vec![1, 2, 4], 0, 40), (vec![1, 3, 4], 40, 100)],
+            ),
+            (
+                &[(2, 1, 0), (1, 2, 0), (1, 3, 40)],
+                vec![(vec![1, 3, 4], 0, 100)],
             ),
             // The first packet that arrives at 3 is not the first one sent there.
             (&[(1, 3, 0), (3, 2, 5)], vec![(vec![1, 3, 2, 4], 0, 100)]),

@@ -305,8 +305,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns a row for each path of the re-routed flow in the row `flow`, in the order of the flow's bytes; empty if all
-    /// data took the path in that row.
+    /// Returns a row for each path of a re-routed flow, in the order of the flow's bytes; empty if all data took the path in
+    /// `flow`, the flow's row.
     #[must_use]
     pub fn paths(&self, flow: &FlowRow, ranges: &[PathRange]) -> Vec<PathRow> {
         let mut rows: Vec<PathRow> = Vec::new();
@@ -334,7 +334,7 @@ impl<'a> RowMaker<'a> {
         }
         rows.retain(|row| row.emu_sent_bytes > Bytes::ZERO);
         match &rows[..] {
-            [only] if flow.path.as_ref() == Some(&only.path) => Vec::new(),
+            [only] if flow.path.as_ref().is_none_or(|path| *path == only.path) => Vec::new(),
             _ => rows,
         }
     }

@@ -111,18 +111,17 @@ pub fn refusal(plan: &Plan) -> Option<String> {
         }
     }
     let loses = |wire: &lab_plan::WirePlan| wire.loss > Ratio::ZERO;
-    let mut by_fault = plan.faults.iter().filter_map(|fault| match &fault.change {
+    let by_fault = plan.faults.iter().find_map(|fault| match &fault.change {
         FaultChange::Wire(wire) if loses(wire) => Some(fault.link),
         _ => None,
     });
-    let mut lossy = plan.links.iter().filter(|link| loses(&link.emu));
-    if let Some(link) = lossy.next() {
+    if let Some(link) = plan.links.iter().find(|link| loses(&link.emu)) {
         return Some(format!(
             "link `{}` loses single packets at random (hint: remove its `loss`)",
             link.name
         ));
     }
-    if let Some(link) = by_fault.next() {
+    if let Some(link) = by_fault {
         return Some(format!(
             "a fault makes link `{}` lose single packets at random (hint: remove the fault's `loss`)",
             plan.links[link.index()].name

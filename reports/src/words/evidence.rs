@@ -10,7 +10,7 @@ use lab_units::{
 };
 
 use super::NO_CHOICE;
-use crate::text::about_percent;
+use crate::text::about_percentage_points;
 
 /// Describes the counts that show a policy at work: its mechanism and queue samples.
 pub fn policy(evidence: &PolicyEvidence) -> String {
@@ -235,9 +235,9 @@ fn hash(counts: &HashCounts) -> String {
             }
         };
         sentence += &format!(
-            ", each next hop's share of decisions within {} percentage points of its share of buckets \
-             (chi-square{tested}: p {p_value})",
-            about_percent(counts.largest_difference).trim_end_matches(" %")
+            ", each next hop's share of decisions within {} of its share of buckets (chi-square{tested}: \
+             p {p_value})",
+            about_percentage_points(counts.largest_difference)
         );
     } else if counts.untested > 0 {
         sentence += ", too few decisions to test the spread";

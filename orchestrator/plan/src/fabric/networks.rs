@@ -18,10 +18,11 @@ use crate::{
 pub(crate) struct Networks {
     /// Epochs in order of time; the first begins at 0.
     epochs: Vec<Epoch>,
-    /// Next hops over which ideal paths lead before any reconvergence, see [`Paths::references`].
-    initial: Vec<Paths>,
-    /// Next hops over which ideal paths may lead from the first reconvergence on.
-    reconverged: Vec<Paths>,
+    /// Next hops over which ideal paths lead: first the [`Paths::references`], then those that count only from the first
+    /// reconvergence on.
+    references: Vec<Paths>,
+    /// Number of references that count before any reconvergence.
+    initial: usize,
     /// True if the flows are READs, whose requests go from their destinations to their sources.
     has_requests: bool,
     /// Cache of networks in which each link has its best (maximum) rate and best (minimum) delay over a range of
@@ -63,12 +64,12 @@ impl Networks {
     ) -> Self {
         let mut later = later.peekable();
         let reconvergence = later.peek().map(|(at, _)| *at);
-        let initial = paths.references(network);
-        let later = later.map(|(_, paths)| paths);
-        let reconverged = paths.later_references(network, &initial, later);
+        let mut references = paths.references(network);
+        let initial = references.len();
+        paths.add_later_references(network, &mut references, later.map(|(_, paths)| paths));
         Self {
             epochs: epochs(network, changes, reconvergence),
-            reconverged: initial.iter().cloned().chain(reconverged).collect(),
+            references,
             initial,
             has_requests,
             best: BTreeMap::new(),
@@ -86,7 +87,8 @@ impl Networks {
     /// A flow that ends before the next fault uses the network as it is at the flow's start. A flow that is still
     /// running at a fault takes at least the time until the fault, and at least the FCT that it would have if each link
     /// had the better rate and the better delay of the states before and after. The ideal FCT is the minimum over these
-    /// cases, a lower bound for every change while the flow runs.
+    /// cases, a lower bound for every change while the flow runs. The first reconvergence counts as such a change, after
+    /// which the paths by the tables after every reconvergence are allowed.
     pub fn ideal(
         &mut self,
         (src, dst): (NodeId, NodeId),
@@ -106,12 +108,12 @@ impl Networks {
     }
 
     /// Returns the paths that the references' tables allow between two hosts, with each link's best rate and delay over
-    /// an epoch range; the path with the least delay is first.
+    /// an epoch range; the path that has the least delay before any reconvergence is first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &TransferPaths {
         let epochs = &self.epochs[first..=last];
         let references = match epochs {
-            [.., epoch] if epoch.is_reconverged => &self.reconverged,
-            _ => &self.initial,
+            [.., epoch] if epoch.is_reconverged => &self.references[..],
+            _ => &self.references[..self.initial],
         };
         let combined = self.best.entry((first, last)).or_insert_with(|| {
             let network = best_of(epochs);
@@ -128,7 +130,8 @@ impl Networks {
 }
 
 impl Combined {
-    /// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
+    /// Returns the paths that the references' tables allow between two hosts; the path that has the least delay before any
+    /// reconvergence is first.
     fn between(&mut self, src: NodeId, dst: NodeId, has_requests: bool) -> &TransferPaths {
         let Self {
             network,
@@ -198,7 +201,8 @@ fn epochs(network: &Network, changes: &[PlannedFault], reconvergence: Option<Nan
     epochs
 }
 
-/// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
+/// Returns the paths that the references' tables allow between two hosts; the path that has the least delay by the first
+/// reference is first.
 /// `tables` holds the paths to the receiving host's datacenter, over each of the references.
 fn host_paths(
     network: &Network,

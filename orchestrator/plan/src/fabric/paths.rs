@@ -164,26 +164,24 @@ impl Paths {
         }
     }
 
-    /// Returns the paths that reconvergences add to [`Self::references`], which are `initial`. `later` are the next hops
-    /// after each reconvergence. A path over them can have less delay than all paths at the start, as can all paths that
-    /// are nearer by delay.
-    pub fn later_references(
+    /// Adds to `references`, those at the start, the paths that reconvergences allow. `later` are the next hops after each
+    /// reconvergence. A path over them can have less delay than all paths at the start, as can all paths that are nearer
+    /// by delay.
+    pub fn add_later_references(
         &self,
         network: &Network,
-        initial: &[Self],
+        references: &mut Vec<Self>,
         later: impl Iterator<Item = Self>,
-    ) -> Vec<Self> {
+    ) {
         let mut later = later.peekable();
-        let mut added = Vec::new();
         if self.set == CandidateSet::FewestHops && later.peek().is_some() {
-            added.push(Self::find(network, UNBOUNDED));
+            references.push(Self::find(network, UNBOUNDED));
         }
         for paths in later {
-            if !initial.contains(&paths) && !added.contains(&paths) {
-                added.push(paths);
+            if !references.contains(&paths) {
+                references.push(paths);
             }
         }
-        added
     }
 
     pub const fn set(&self) -> CandidateSet {

@@ -1,5 +1,6 @@
 //! Conversion of emulated quantities to paper units.
 
+use lab_parameters::{ParameterSet, Value};
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::model::Scale;
@@ -34,6 +35,21 @@ impl PaperUnits {
     #[must_use]
     pub fn size(&self, emulated: Bytes) -> Bytes {
         Bytes::new(self.size.scale_nearest(emulated.get()))
+    }
+
+    /// Converts all scaled values of a parameter set.
+    pub(crate) fn set<S: ParameterSet>(&self, emulated: &S) -> S {
+        let mut paper = emulated.clone();
+        for parameter in S::PARAMETERS.iter().filter(|each| each.is_scaled) {
+            let value = match emulated.get(parameter.name) {
+                Some(Value::Time(time)) => Value::Time(self.time(time)),
+                Some(Value::Size(size)) => Value::Size(self.size(size)),
+                Some(Value::Rate(rate)) => Value::Rate(self.rate(rate)),
+                _ => continue,
+            };
+            paper.set(parameter.name, value);
+        }
+        paper
     }
 
     /// Converts an emulated rate to the paper's scale; a rate that would become zero or overflow is returned unchanged.

@@ -5,7 +5,7 @@ use lab_scenario::Settings;
 
 use lab_units::show::{about_bytes, about_time};
 
-use crate::{error::PlanError, model::Scale, paper_units::PaperUnits};
+use crate::{error::PlanError, model::Scale};
 
 /// Name of a parameter whose default depends on the topology, with that default after scaling.
 pub(crate) type DerivedDefault = (&'static str, Value);
@@ -55,21 +55,6 @@ fn refused(path: &str, error: ParameterError) -> PlanError {
         path: path.to_owned(),
         why: error.to_string(),
     }
-}
-
-/// Returns `set`, whose values are scaled, with its values at the paper's scale.
-pub(crate) fn in_paper_units<S: ParameterSet + Clone>(set: &S, units: PaperUnits) -> S {
-    let mut paper = set.clone();
-    for parameter in S::PARAMETERS.iter().filter(|each| each.is_scaled) {
-        let value = match set.get(parameter.name) {
-            Some(Value::Time(time)) => Value::Time(units.time(time)),
-            Some(Value::Size(size)) => Value::Size(units.size(size)),
-            Some(Value::Rate(rate)) => Value::Rate(units.rate(rate)),
-            _ => continue,
-        };
-        paper.set(parameter.name, value);
-    }
-    paper
 }
 
 /// Lists the parameters of `set` that `preset` uses, as names and values on one line.

@@ -22,7 +22,8 @@
 //! count that either set allows at any `stretch` and `max`, so that slowdowns under different bounds have one reference.
 //! That reference is never longer than with `fewest-hops`, and shorter only where the plan with `fewest-hops` warns, or
 //! where a large flow is faster on a path of more delay and more capacity. If switches get new candidates after faults,
-//! the paths over these count too, under either set, and all paths that are nearer by delay.
+//! then for flows that are under way at the first of these reconvergences, or start later, the paths over all new
+//! candidates count too, under either set, and all paths that are nearer by delay.
 //!
 //! Internally, times are picoseconds, rounded down, so that a thousand packets add up to an error of at most a
 //! nanosecond.
@@ -98,11 +99,11 @@ impl HostPath {
 /// are not those of the data reversed.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferPaths {
-    /// Paths from the flow's source to its destination; the one with the least delay is first.
+    /// Paths from the flow's source to its destination; first the one that has the least delay before any reconvergence.
     pub data: Vec<HostPath>,
     /// Least time of an ACK from the destination to the source, in picoseconds.
     pub ack: u128,
-    /// Paths of a READ's requests, from the flow's destination to its source; empty if the flows are no READs.
+    /// Paths of a READ's requests, from the flow's destination to its source; empty if the flows are not READs.
     pub requests: Vec<HostPath>,
 }
 

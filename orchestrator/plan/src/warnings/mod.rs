@@ -15,7 +15,10 @@ mod queues;
 mod simulator;
 mod transport;
 
-use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
+use lab_units::{
+    Clock, Engine, Nanos, Tool,
+    show::{about_time, commas, counted},
+};
 
 pub(crate) use self::inspection::Inspection;
 use self::inspection::{LARGER_SIZES, line_of, warning};
@@ -267,9 +270,10 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     (max > PERFTEST_FLOWS && inspection.rdma.tool != Tool::Verbs).then(|| {
         let cpu = offer::PROCESS_CPU.get().saturating_mul(2 * max);
         let text = format!(
-            "{max} flows are {} perftest processes, which take {} of CPU time by themselves (hint: \
+            "{} are {} perftest processes, which take {} of CPU time by themselves (hint: \
              perftest is for tens of flows; set `generator: verbs`)",
-            2 * max,
+            counted(max, "flow"),
+            commas(2 * max),
             about_time(Nanos::new(cpu)),
         );
         warning("perftest-load", text)

@@ -376,7 +376,7 @@ policies: [ecmp]
 routing: { candidates: downhill-delay, stretch: 3 }
 ";
 
-/// The packet of 1,058 B takes 2 · 84.64 ns + 211.6 ms on its links and 10.002 ms between them; the ACK of 62 B takes
+/// The packet, 1,058 B, takes 2 · 84.64 ns + 211.6 ms to send, and links delay it by 10.002 ms. The ACK, 62 B, takes
 /// 5 · 4.96 ns and 19.102 ms, where it would take 22.402 ms on the slow link.
 #[test]
 fn an_ack_may_be_faster_than_on_the_datas_path_reversed() {
@@ -393,7 +393,7 @@ fn an_ack_may_be_faster_than_on_the_datas_path_reversed() {
 
 /// `ib_read_bw` reads five messages of 200 B. The first request, 74 B, takes 5 · 5.92 ns and 19.102 ms.
 /// Five responses of 262 B follow each other on the slow link for 262 ms; one of them takes 2 · 20.96 ns on the hosts'
-/// links, and 10.002 ms between the links.
+/// links, and all links delay it by 10.002 ms.
 #[test]
 fn a_request_may_be_faster_than_on_the_datas_path_reversed() {
     let more = "generator: { tool: ib_read_bw, mtu: 1024 }\nscale: { rate: 1, time: 1 }\n";

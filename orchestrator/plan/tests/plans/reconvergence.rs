@@ -58,7 +58,7 @@ fn next<'a>(plan: &'a Plan, switches: &[Switch], from: &str, to: &str) -> (Vec<&
 /// link until the reconvergence at 60 ms, and afterwards the two, on which a packet and its ACK are 16 ms sooner. A flow
 /// that is under way at the reconvergence ends no sooner than that.
 #[test]
-fn no_flow_is_faster_than_its_ideal_after_a_reconvergence_either() {
+fn ideal_fcts_follow_new_tables_from_the_reconvergence_on() {
     let ideal = |start: u64, routing: &str, faults: &str| {
         let plan = common::simulated(&format!(
             "name: detour

@@ -454,7 +454,7 @@ fn settings_that_the_simulator_has_no_rule_for() {
         [format!(
             "the simulator ignores `generator.traffic_class` (line {first}), as simulated switches mark \
              packets of every class, and `max_table_age` (line {second}), as simulated tables and samples do not \
-             expire (hint: the lab, `lcmp-lab up`, supports them)"
+             expire unless an agent crashes (hint: the lab, `lcmp-lab up`, supports them)"
         )]
     );
     let of_the_lab = of_code("simulator-ignored", warnings(&format!("{text}{more}")));

@@ -40,8 +40,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds a decision by a switch with hash seed `seed`, at a time when the links of some ports were cut; ignores
-    /// decisions other than those by LCMP's scores for a new flow.
+    /// Adds a decision by a switch with hash seed `seed`; ignores decisions other than those by LCMP's scores for a new
+    /// flow. `is_cut` returns true for ports whose link was cut at the decision's time.
     pub fn add(&mut self, decision: &NumberedDecision, seed: u32, is_cut: impl Fn(PortId) -> bool) {
         if !is_own_rule(decision.reason) {
             return;
@@ -85,8 +85,8 @@ fn is_own_rule(reason: &str) -> bool {
 /// Reconstructs a recorded decision: its candidates and the flow's hash. The hash is `None` if it does not lead to the
 /// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
-/// A record does not state which ports were up. A switch learns of a cut some time later, so if the decision does not
-/// follow with the ports of cut links dead, all ports up are tried. Failing that, a port counts as dead if it was dropped
+/// A record does not state which ports were up. Those of cut links are taken to be dead if the decision then follows; a
+/// switch learns of a cut some time later, so next, all ports up are tried. Failing that, a port counts as dead if it was dropped
 /// although it costs less than a kept candidate. A dropped port whose cost equals the largest kept cost is dead if the
 /// rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
 fn replayed(

@@ -349,6 +349,12 @@ fn bytes_that_are_all_sent_again_count_on_the_later_path() {
     let [row] = &rows[..] else {
         panic!("{rows:?}");
     };
+    let unknown = FlowRow {
+        path: None,
+        ..flow.clone()
+    };
+    let again_alone = std::slice::from_ref(&again);
+    assert_eq!(maker(&plan).paths(&unknown, again_alone), []);
     assert_eq!(
         (row.flow_id, &row.path, row.emu_sent_bytes.get()),
         (flow.flow_id, &again.path, 1_000)

@@ -7,11 +7,11 @@ use lab_units::{Bytes, FlowId};
 use super::{DcPath, FlowFields, row};
 
 row! {
-    /// One of several paths that a flow's data took.
+    /// One of the paths that a re-routed flow's data took.
     ///
-    /// Fast failover, flow ageing and a full flow table may re-route an active flow. A re-routed flow has one row per
-    /// path, in the order in which it took the paths; the bytes of these rows add up to the flow's size. Other flows
-    /// have no rows in this table: all their data took the path in `flows.csv`.
+    /// Fast failover, flow ageing, a full flow table, a reconvergence or, at a switch of plain ECMP, a cut may re-route
+    /// an active flow. A re-routed flow has one row per path, in the order in which it took the paths; the bytes of these
+    /// rows add up to the flow's size. Flows all of whose data took the path in `flows.csv` have no rows in this table.
     pub struct PathRow in "paths.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -21,7 +21,8 @@ row! {
         pub flow_id: FlowId,
         /// Datacenters on the path.
         pub path: DcPath,
-        /// Bytes of the flow's data that were sent on this path. A retransmitted byte counts once, on its first path.
+        /// Bytes of the flow's data that were sent on this path. A retransmitted byte counts once: on its first path, unless
+        /// it is at or after the first packet that was sent on a later path.
         pub sent_bytes: Bytes,
         /// `sent_bytes` after scaling for emulation.
         pub emu_sent_bytes: Bytes,

@@ -301,8 +301,8 @@ pub enum ProblemKind {
 
     // Problems with policies.
     #[error(
-        "two policies are called `{label}`, the first on line {first_line} (hint: leave out \
-             one of them, or give it a `label` if it has parameters)"
+        "two policies are called `{label}`, the first on line {first_line} (hint: remove \
+             one, or give one a `label` if their parameters differ)"
     )]
     DuplicateLabel { label: String, first_line: usize },
     #[error(

@@ -89,7 +89,7 @@ impl<'w> Dci<'w> {
                 let is_hashed = S::PINS_EVERYTHING && world.is_plain_ecmp;
                 let pins = !switch.is_legacy && !is_hashed;
                 let can_move = !pins && !world.plan.faults.is_empty();
-                // A single candidate is taken without a decision, also if it replaces another one.
+                // A single candidate is taken without a decision, even if it has replaced another one.
                 (can_move || world.reconverges).then(FxHashMap::default)
             },
         }

@@ -543,13 +543,14 @@ impl LiveRun<'_, '_> {
             dc: "dc1".into(),
             changes: String::new(),
         });
-        let tuned_at = self.report.changes.last().unwrap().time_ns;
+        let change = self.report.changes.last().unwrap();
+        let tuned_at = change.time_ns.expect("a change during the run has a time");
         // The agent may take two samples before it reads the command: one in the iteration in which the command arrives,
-        // and one in the next, whose samples come before its commands.
+        // and one in the next, whose samples come before its commands. Each turn waits for the report of one sample.
         for _ in 0..3 {
             self.until(|_, effects| {
                 let mut rows = effects.rows.queues.iter();
-                rows.any(|row| row.switch == "dc1" && Some(row.time_ns) > tuned_at)
+                rows.any(|row| row.switch == "dc1" && row.time_ns > tuned_at)
                     .then_some(())
             });
         }

@@ -10,7 +10,7 @@ use lab_units::{
 use crate::{
     model::{Plan, PolicyPlan, TrainedPlan},
     paper_units::PaperUnits,
-    parameters::{departures, in_paper_units, list},
+    parameters::{departures, list},
 };
 
 pub(super) fn section(plan: &Plan) -> String {
@@ -35,16 +35,16 @@ pub(crate) fn describe(policy: &PolicyPlan, units: PaperUnits) -> String {
         PolicyPlan::Buckets(policy) => policy.about.to_owned(),
         PolicyPlan::Ucmp(config) => format!(
             "5-tuple hash over the minimum of delay + alpha · links · size / capacity; {}",
-            list(&in_paper_units(config, units), Preset::Paper),
+            list(&units.set(config), Preset::Paper),
         ),
         PolicyPlan::Te(config) => format!(
             "5-tuple hash over the buckets that would have minimised the maximum link utilisation two \
              intervals ago; {}",
-            list(&in_paper_units(config, units), Preset::Paper),
+            list(&units.set(config), Preset::Paper),
         ),
         PolicyPlan::Trained(plan) => trained(plan, units),
         PolicyPlan::Lcmp(config) => {
-            let departures = departures(&in_paper_units(config, units), config.preset);
+            let departures = departures(&units.set(config), config.preset);
             let text = format!("preset {}; {departures}", config.preset);
             text.trim_end_matches("; ").to_owned()
         }
