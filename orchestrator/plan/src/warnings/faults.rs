@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_scenario::{Fault, FaultSpec};
 use lab_units::{
     DcId, LinkId, Nanos,
-    show::{about_time, window},
+    show::{about_time, counted, window},
 };
 
 use super::inspection::{Inspection, warning};
@@ -159,7 +159,7 @@ fn sentence(
         .collect();
     let more = match pairs.len().saturating_sub(NAMED) {
         0 => String::new(),
-        more => format!(" and {more} other pairs"),
+        more => format!(" and {}", counted(more as u64, "other pair")),
     };
     let outcome = match until {
         Some(_) if inspection.reconvergences.is_empty() => "flows wait for the repair",
