@@ -159,8 +159,8 @@ impl Hops {
     }
 
     /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out. At a
-    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find. Bytes that a
-    /// reconvergence sent back on their way count on the path before, or on the next one if there is none before.
+    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find. Bytes that went
+    /// in circles because of a reconvergence count on the path before, or on the next one if there is none before.
     #[must_use]
     pub fn ranges(
         &self,
@@ -389,7 +389,7 @@ mod tests {
                 &[(1, 2, 0), (1, 3, 50), (1, 2, 20)],
                 vec![(vec![1, 2, 4], 0, 100)],
             ),
-            // Packets 30 to 39 were on their way to 2 when it began to send back to 1, which sends to 3 from packet 40 on.
+            // Packets 30 to 39 were in flight to 2 when it began to send back to 1, which sends to 3 from packet 40 on.
             (
                 &[(1, 2, 0), (2, 4, 0), (2, 1, 30), (1, 3, 40)],
                 vec![(vec![1, 2, 4], 0, 40), (vec![1, 3, 4], 40, 100)],

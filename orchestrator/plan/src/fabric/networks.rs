@@ -202,8 +202,7 @@ fn epochs(network: &Network, changes: &[PlannedFault], reconvergence: Option<Nan
 }
 
 /// Returns the paths that the references' tables allow between two hosts; the path that has the least delay by the first
-/// reference is first.
-/// `tables` holds the paths to the receiving host's datacenter, over each of the references.
+/// reference is first. `tables` holds the paths to the receiving host's datacenter, over each of the references.
 fn host_paths(
     network: &Network,
     references: &[Paths],

@@ -86,9 +86,9 @@ fn is_own_rule(reason: &str) -> bool {
 /// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
 /// A record does not state which ports were up. Those of cut links are taken to be dead if the decision then follows; a
-/// switch learns of a cut some time later, so next, all ports up are tried. Failing that, a port counts as dead if it was dropped
-/// although it costs less than a kept candidate. A dropped port whose cost equals the largest kept cost is dead if the
-/// rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
+/// switch learns of a cut some time later, so next, all ports up are tried. Failing that, a port counts as dead if it was
+/// dropped although it costs less than a kept candidate. A dropped port whose cost equals the largest kept cost is dead
+/// if the rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
 fn replayed(
     recorded: &NumberedDecision,
     seed: u32,

@@ -345,7 +345,8 @@ fn bytes_that_are_all_sent_again_count_on_the_later_path() {
         start: 0,
         end: 1_000,
     };
-    let rows = maker(&plan).paths(&flow, std::slice::from_ref(&again));
+    let ranges = [again.clone()];
+    let rows = maker(&plan).paths(&flow, &ranges);
     let [row] = &rows[..] else {
         panic!("{rows:?}");
     };
@@ -353,8 +354,7 @@ fn bytes_that_are_all_sent_again_count_on_the_later_path() {
         path: None,
         ..flow.clone()
     };
-    let again_alone = std::slice::from_ref(&again);
-    assert_eq!(maker(&plan).paths(&unknown, again_alone), []);
+    assert_eq!(maker(&plan).paths(&unknown, &ranges), []);
     assert_eq!(
         (row.flow_id, &row.path, row.emu_sent_bytes.get()),
         (flow.flow_id, &again.path, 1_000)

@@ -70,12 +70,7 @@ pub(super) fn of(
 ) -> Levels {
     let wire = &plan.links[candidate.port.link().index()].paper;
     let port = PortProvision::paper_units(wire.rate_bps, wire.buffer_bytes);
-    let units = PaperUnits::new(&plan.scale);
-    let paper = LcmpConfig {
-        sample_interval_ns: units.time(config.sample_interval_ns),
-        level_buffer_bytes: config.level_buffer_bytes.map(|buffer| units.size(buffer)),
-        ..config.clone()
-    };
+    let paper = PaperUnits::new(&plan.scale).set(config);
     let thresholds = PortThresholds::new(&port, &paper);
     let trend = i32::try_from(queue.trend.get()).unwrap_or(i32::MAX);
     let level = thresholds.queue_level(queue.bytes);
