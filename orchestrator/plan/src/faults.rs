@@ -74,6 +74,9 @@ pub(crate) fn with_path_costs(
     switches: &[Switch],
     policies: &[PolicyRun],
 ) -> Result<(Vec<FaultPlan>, Vec<Reconvergence>), PlanError> {
+    if changes.is_empty() && epochs.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
     let mut scores = PathCosts::new(network, paths, switches, policies);
     let mut faults = Vec::with_capacity(changes.len());
     let mut reconvergences = Vec::with_capacity(epochs.len());

@@ -220,17 +220,20 @@ impl Paths {
     /// If a datacenter cannot.
     pub fn check_all_reach(&self, network: &Network, to: DcId) -> Result<(), PlanError> {
         let mut all = (0u32..).map(DcId).take(network.dcs.len());
-        all.try_for_each(|from| self.reached(network, from, to).map(|_| ()))
+        all.try_for_each(|from| self.check_reaches(network, from, to))
     }
 
-    fn reached(&self, network: &Network, from: DcId, to: DcId) -> Result<&BestPath, PlanError> {
-        self.best(from, to).ok_or_else(|| {
-            let name = |dc: DcId| network.dcs[dc.index()].name.clone();
-            PlanError::Unreachable {
-                from: name(from),
-                to: name(to),
-            }
-        })
+    /// Checks that `from` can reach `to`.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check_reaches(&self, network: &Network, from: DcId, to: DcId) -> Result<(), PlanError> {
+        let name = |dc: DcId| network.dcs[dc.index()].name.clone();
+        let unreachable = || PlanError::Unreachable {
+            from: name(from),
+            to: name(to),
+        };
+        self.best(from, to).map(|_| ()).ok_or_else(unreachable)
     }
 
     /// Returns the ports of `from` to its next hops towards `to`.
@@ -266,25 +269,21 @@ impl Paths {
         self.towards[to.index()].left_out[from.index()]
     }
 
-    /// Returns the next hops from `from` to `to`, by increasing delay of the best path through them, then by port.
+    /// Returns the row of the switch of `from` for `to`.
     ///
     /// # Errors
     /// If there is no path.
-    pub fn candidates(
-        &self,
-        network: &Network,
-        from: DcId,
-        to: DcId,
-    ) -> Result<Vec<Candidate>, PlanError> {
-        self.reached(network, from, to)?;
-        let fewest = self.fewest_links(network, from, to);
-        let candidate = |&port: &PortId| {
-            let next_dc = network.neighbour(port).dc;
-            let path = self.through(network, (from, to), port)?;
+    fn row(&self, network: &Network, from: DcId, to: DcId) -> Result<Destination, PlanError> {
+        self.check_reaches(network, from, to)?;
+        let ports = self.next_ports(from, to).iter();
+        let path = |&port: &PortId| Some((port, self.through(network, (from, to), port)?));
+        let paths: Vec<(PortId, BestPath)> = ports.filter_map(path).collect();
+        let fewest = paths.iter().map(|(_, path)| path.hops).min().unwrap_or(0);
+        let candidate = |&(port, path): &(PortId, BestPath)| {
             let first = &network.link(port.link()).paper;
             Some(Candidate {
                 port,
-                next_dc,
+                next_dc: network.neighbour(port).dc,
                 extra_hops: path.hops.saturating_sub(fewest),
                 paper_delay_ns: path.delay,
                 paper_bottleneck_bps: path.bottleneck?,
@@ -292,18 +291,14 @@ impl Paths {
                 paper_first_link_bps: first.rate_bps,
             })
         };
-        let ports = self.next_ports(from, to).iter();
-        let mut candidates: Vec<_> = ports.filter_map(candidate).collect();
+        let mut candidates: Vec<Candidate> = paths.iter().filter_map(candidate).collect();
         candidates.sort_by_key(|candidate| (candidate.paper_delay_ns, candidate.port));
-        Ok(candidates)
-    }
-
-    /// Returns the minimum number of inter-DC links over the best paths through the next hops from `from` to `to`; 0 if
-    /// there is no next hop.
-    pub fn fewest_links(&self, network: &Network, from: DcId, to: DcId) -> u32 {
-        let ports = self.next_ports(from, to).iter();
-        let paths = ports.filter_map(|&port| self.through(network, (from, to), port));
-        paths.map(|path| path.hops).min().unwrap_or(0)
+        Ok(Destination {
+            dc: to,
+            hops: fewest,
+            candidates,
+            tunnels: self.tunnels(from, to).to_vec(),
+        })
     }
 
     /// Returns the DCI switches' egress ports on the best path from `from` to `to`, in order.
@@ -604,21 +599,17 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
         .map(|(from, dc)| {
             let others = all().filter(|(to, dc)| *to != from && !dc.hosts.is_empty());
             let destinations = others.map(|(to, _)| {
-                let candidates = paths.candidates(network, from, to)?;
-                if candidates.len() > MAX_CANDIDATES {
+                let row = paths.row(network, from, to)?;
+                let found = row.candidates.len();
+                if found > MAX_CANDIDATES {
                     return Err(PlanError::TooManyNextHops {
                         from: dc.name.clone(),
                         to: network.dcs[to.index()].name.clone(),
-                        found: candidates.len(),
+                        found,
                         max: MAX_CANDIDATES,
                     });
                 }
-                Ok(Destination {
-                    dc: to,
-                    hops: paths.fewest_links(network, from, to),
-                    candidates,
-                    tunnels: paths.tunnels(from, to).to_vec(),
-                })
+                Ok(row)
             });
             Ok(Switch {
                 node: dc.dci,

@@ -76,8 +76,8 @@ fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route
     }));
     for (id, dc) in (0u32..).map(DcId).zip(&network.dcs) {
         if id != own {
-            let candidates = paths.candidates(network, own, id)?;
-            let mut via: Vec<_> = candidates.iter().map(|candidate| candidate.port).collect();
+            paths.check_reaches(network, own, id)?;
+            let mut via = paths.next_ports(own, id).to_vec();
             if !paths.tunnels(own, id).is_empty() {
                 via = paths.ports(network, own, id);
                 via.truncate(1);

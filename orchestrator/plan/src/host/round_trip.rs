@@ -78,26 +78,25 @@ fn longest(
     paths: &Paths,
     cost: impl Fn(&WirePlan) -> Nanos,
 ) -> Result<Nanos, PlanError> {
-    let inside = |dc: &Dc| -> Nanos {
-        let host = dc.hosts.first();
-        let links = host
-            .map(|host| paths::climb(network, *host))
-            .unwrap_or_default()
-            .into_iter();
-        links.map(|port| cost(&network.link(port.link()).emu)).sum()
+    // A host's links to its DCI switch cost the same for all hosts of a datacenter.
+    let inside = |dc: &Dc| -> Option<Nanos> {
+        let links = paths::climb(network, *dc.hosts.first()?).into_iter();
+        Some(links.map(|port| cost(&network.link(port.link()).emu)).sum())
     };
-    let all = || (0u32..).map(DcId).zip(&network.dcs);
+    let inside: Vec<Option<Nanos>> = network.dcs.iter().map(inside).collect();
+    let all = || {
+        let dcs = (0u32..).map(DcId).zip(&inside);
+        dcs.filter_map(|(dc, cost)| cost.map(|cost| (dc, cost)))
+    };
     let mut max = Nanos::ZERO;
-    for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
+    for (to, end) in all() {
         paths.check_all_reach(network, to)?;
         let worst = paths.max_costs(network, to, |ahead: Nanos, port| {
             ahead.saturating_add(cost(&network.link(port.link()).emu))
         });
-        for (from, start) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
+        for (from, start) in all() {
             let between = worst[from.index()].unwrap_or_default();
-            let whole = between
-                .saturating_add(inside(start))
-                .saturating_add(inside(end));
+            let whole = between.saturating_add(start).saturating_add(end);
             max = max.max(whole);
         }
     }

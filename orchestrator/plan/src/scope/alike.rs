@@ -220,9 +220,8 @@ fn choices(routing: Routing<'_>, pairs: &BTreeSet<(DcId, DcId)>) -> Vec<Choice> 
             for candidate in row.candidates.iter().filter(|_| row.tunnels.is_empty()) {
                 is_reached[candidate.next_dc.index()] = true;
             }
-            let rows = &routing.switches[dc.index()].destinations;
-            let position = rows.iter().position(|row| row.dc == to);
-            if let Some(destination) = position.filter(|_| routing.is_choice(dc, row)) {
+            let index = routing.switches[dc.index()].row_index(to);
+            if let Some(destination) = index.filter(|_| routing.is_choice(dc, row)) {
                 choices.push((dc.index(), destination));
             }
         }

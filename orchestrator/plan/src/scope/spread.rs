@@ -6,7 +6,7 @@ use lab_units::{DcId, PortId};
 use serde::Serialize;
 
 use super::{routing::Routing, utilisation::Utilisation};
-use crate::demand::Demand;
+use crate::{demand::Demand, network::Network};
 
 /// Direction of an inter-DC link with the mean rate that the workloads offer to it, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -35,20 +35,46 @@ pub(crate) fn by_destination(
     by_destination
 }
 
+/// Mean rate at each port, in bits per second.
+pub(crate) struct PortRates(Vec<u64>);
+
+impl PortRates {
+    /// Returns a rate of zero for each port of `network`.
+    pub fn none(network: &Network) -> Self {
+        Self(vec![0; network.ports.len()])
+    }
+
+    pub fn add(&mut self, port: PortId, bps: u64) {
+        let rate = &mut self.0[port.index()];
+        *rate = rate.saturating_add(bps);
+    }
+
+    /// Returns the ports with a rate above zero, in the order of ids.
+    pub fn loaded(self) -> impl Iterator<Item = (PortId, u64)> {
+        let all = (0u32..).map(PortId).zip(self.0);
+        all.filter(|(_, bps)| *bps > 0)
+    }
+}
+
 /// Returns the mean rate at each egress port if every switch splits the demands evenly over its candidates.
-pub(crate) fn even(routing: Routing<'_>, demands: &[Demand]) -> BTreeMap<PortId, u64> {
-    let mut offered = BTreeMap::new();
-    for (to, mut at) in by_destination(routing, demands) {
+pub(crate) fn even(routing: Routing<'_>, demands: &[Demand]) -> PortRates {
+    let mut offered = PortRates::none(routing.network);
+    for (to, sources) in by_destination(routing, demands) {
+        let mut at = vec![0_u64; routing.switches.len()];
+        for (from, bps) in sources {
+            at[from.index()] = bps;
+        }
         for (dc, row) in routing.farthest_first(to) {
             let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
-            let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
+            let each = at[dc.index()] / candidates.max(1);
             for candidate in row.candidates.iter().filter(|_| each > 0) {
-                add(&mut offered, candidate.port, each);
+                offered.add(candidate.port, each);
                 match row.rest_of_tunnel(candidate.port) {
-                    Some(behind) => behind
-                        .iter()
-                        .for_each(|&port| add(&mut offered, port, each)),
-                    None => add(&mut at, candidate.next_dc, each),
+                    Some(behind) => behind.iter().for_each(|&port| offered.add(port, each)),
+                    None => {
+                        let next = &mut at[candidate.next_dc.index()];
+                        *next = next.saturating_add(each);
+                    }
                 }
             }
         }
@@ -64,16 +90,14 @@ pub(crate) fn busiest(
     lines: &[usize],
 ) -> Option<LoadedLink> {
     let network = routing.network;
-    let loads = even(routing, demands)
-        .into_iter()
-        .map(|(port, offered_bps)| {
-            let capacity_bps = network.link(port.link()).paper.rate_bps.get();
-            let load = Utilisation {
-                offered_bps,
-                capacity_bps,
-            };
-            (port, load)
-        });
+    let loads = even(routing, demands).loaded().map(|(port, offered_bps)| {
+        let capacity_bps = network.link(port.link()).paper.rate_bps.get();
+        let load = Utilisation {
+            offered_bps,
+            capacity_bps,
+        };
+        (port, load)
+    });
     let worse = |worst: (PortId, Utilisation), next: (PortId, Utilisation)| {
         if next.1.exceeds(worst.1) { next } else { worst }
     };

@@ -8,7 +8,12 @@ use std::{
 use lab_units::{DcId, PortId};
 use serde::Serialize;
 
-use super::{max_flow::FlowGraph, routing::Routing, spread, utilisation::Utilisation};
+use super::{
+    max_flow::FlowGraph,
+    routing::Routing,
+    spread::{self, PortRates},
+    utilisation::Utilisation,
+};
 use crate::{demand::Demand, model::Destination};
 
 /// Set of link directions with the mean rate that must cross them under every policy, in paper units.
@@ -175,14 +180,13 @@ fn out_of_each(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
 /// there share. So the traffic that cannot avoid a datacenter is its own and that of each datacenter whose meeting it
 /// is, and a link is unavoidable for this traffic if it is the only one that leaves the datacenter.
 fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
-    let mut forced: BTreeMap<PortId, u64> = BTreeMap::new();
+    let mut forced = PortRates::none(routing.network);
     for (&to, sources) in by_destination {
         let rows = routing.farthest_first(to);
         if have_tunnels(&rows) {
             for (dc, row) in rows {
                 if let ([only], Some(&bps)) = (row.tunnels.as_slice(), sources.get(&dc)) {
-                    only.iter()
-                        .for_each(|&port| spread::add(&mut forced, port, bps));
+                    only.iter().for_each(|&port| forced.add(port, bps));
                 }
             }
             continue;
@@ -195,7 +199,7 @@ fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
         for (dc, row) in rows {
             let bps = crossing[dc.index()];
             if let ([only], 1..) = (row.candidates.as_slice(), bps) {
-                spread::add(&mut forced, only.port, bps);
+                forced.add(only.port, bps);
             }
             let met = &mut crossing[meetings[dc.index()].dc.index()];
             *met = met.saturating_add(bps);
@@ -206,7 +210,7 @@ fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
         offered,
         ports: vec![port],
     };
-    forced.into_iter().map(cut).collect()
+    forced.loaded().map(cut).collect()
 }
 
 /// First datacenter that all paths from a datacenter share.
@@ -274,18 +278,18 @@ fn fits(
     for (dc, bps) in offered {
         at[dc.index()] = *bps;
     }
-    let mut by_port: BTreeMap<PortId, u64> = BTreeMap::new();
+    let mut by_port = PortRates::none(routing.network);
     for (dc, row) in rows {
         let count = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
         // Rounded up, so that no rate is lost.
         let each = at[dc.index()].div_ceil(count.max(1));
         for candidate in &row.candidates {
-            spread::add(&mut by_port, candidate.port, each);
+            by_port.add(candidate.port, each);
             let next = &mut at[candidate.next_dc.index()];
             *next = next.saturating_add(each);
         }
     }
-    by_port.into_iter().all(|(port, offered_bps)| {
+    by_port.loaded().all(|(port, offered_bps)| {
         let capacity_bps = routing.network.rate_of(std::iter::once(port));
         let load = Utilisation {
             offered_bps,

@@ -59,12 +59,6 @@ impl Timeline<'_> {
     /// and the tables from then on. A switch without an agent gets new rows and uses repaired links when its next agent
     /// starts.
     pub fn walk(self, mut visit: impl FnMut(Nanos, &Dead, Routing<'_>)) {
-        let mut state = State {
-            timeline: self,
-            switches: self.switches.to_vec(),
-            dead: Dead::default(),
-            missed: Vec::new(),
-        };
         let restarts = self.crashes.iter().filter_map(|it| it.restart);
         let mut times: BTreeSet<(Nanos, Nanos)> = BTreeSet::new();
         times.extend(self.faults.iter().map(|it| (it.paper_at_ns, it.at_ns)));
@@ -74,6 +68,15 @@ impl Timeline<'_> {
                 .map(|it| (it.paper_at_ns, it.at_ns)),
         );
         times.extend(restarts.map(|it| (it.paper_at_ns, it.at_ns)));
+        if times.is_empty() {
+            return;
+        }
+        let mut state = State {
+            timeline: self,
+            switches: self.switches.to_vec(),
+            dead: Dead::default(),
+            missed: Vec::new(),
+        };
         for (paper_at, at) in times {
             state.dead.change = TimelineChange::Cut;
             for fault in self.faults.iter().filter(|it| it.at_ns == at) {

@@ -82,7 +82,7 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
         .find(|run| run.policy == PolicyPlan::ECMP)?;
     let network = inspection.network;
     let mut offered: BTreeMap<LinkId, u64> = BTreeMap::new();
-    for (port, bps) in spread::even(inspection.routing(), inspection.demands) {
+    for (port, bps) in spread::even(inspection.routing(), inspection.demands).loaded() {
         let link = offered.entry(port.link()).or_default();
         *link = bps.max(*link);
     }

@@ -69,8 +69,7 @@ pub fn traffic(loaded: &Loaded, scenarios: &[Scenario], plan: &Plan) -> Result<T
 
 /// Returns the position of a datacenter in the rows of a switch.
 pub fn row_of(plan: &Plan, from: DcId, to: DcId) -> Option<usize> {
-    let switch = plan.switches.get(from.index())?;
-    switch.destinations.iter().position(|row| row.dc == to)
+    plan.switches.get(from.index())?.row_index(to)
 }
 
 fn source(

@@ -100,10 +100,7 @@ pub struct Explained {
 #[must_use]
 pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     let switch = &plan.switches[question.from.index()];
-    let row = switch
-        .destinations
-        .iter()
-        .position(|row| row.dc == question.to)?;
+    let row = switch.row_index(question.to)?;
     let run = &plan.policies[question.policy];
     let candidates = switch.destinations[row].candidates.iter().enumerate();
     let mut explained: Vec<Explained> = candidates
