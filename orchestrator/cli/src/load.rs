@@ -191,8 +191,10 @@ fn read_named(
     let place = built_in.unwrap_or(own);
     let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
         let message = failure.message + &hint_about_file(path, &place, named);
-        let problem = lab_scenario::problem_of_file(name, scenario_text, path, message);
-        Failure::scenario(&problem)
+        match lab_scenario::problem_at(name, scenario_text, path, message.clone()) {
+            Some(problem) => Failure::scenario(&problem),
+            None => Failure::usage(message),
+        }
     })?;
     // Spreadsheet programs write a byte order mark at the start of CSV files.
     Ok(match text.strip_prefix('\u{feff}') {
@@ -386,7 +388,7 @@ pub fn plan_for_either(
             let plan = resolve(loaded, &arguments.scenario, &options)?;
             Ok((plan, Some(error.to_string())))
         }
-        Err(error) => Err(unplanned(&arguments.scenario, &error)),
+        Err(error) => Err(unplanned(loaded, &arguments.scenario, &error)),
     }
 }
 
@@ -426,11 +428,25 @@ pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
 /// Fails on a scenario that cannot be planned, with exit code 2.
 pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Plan, Failure> {
     lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, options)
-        .map_err(|error| unplanned(path, &error))
+        .map_err(|error| unplanned(loaded, path, &error))
 }
 
-fn unplanned(path: &Path, error: &PlanError) -> Failure {
-    Failure::usage(format_args!("{}: {error}", path.display()))
+/// Returns the failure of planning a scenario that was loaded from `path`, with the line of the value that causes it.
+fn unplanned(loaded: &Loaded, path: &Path, error: &PlanError) -> Failure {
+    let problem = error.path().and_then(|at| {
+        let (file, text) =
+            lab_scenario::text_with(&loaded.scenario, &loaded.text, &loaded.files, at);
+        let name = file.map_or_else(|| path.display().to_string(), str::to_owned);
+        let message = error.to_string();
+        // The YAML path has a line of its own.
+        let without_path = message.strip_prefix(&format!("`{at}`: "));
+        let message = without_path.unwrap_or(&message).to_owned();
+        lab_scenario::problem_at(&name, text, at, message)
+    });
+    match problem {
+        Some(problem) => Failure::scenario(&problem),
+        None => Failure::usage(format_args!("{}: {error}", path.display())),
+    }
 }
 
 /// Reads a text file of at most `limit` bytes.
@@ -559,14 +575,14 @@ policies: [ecmp, redte: { weights: w.redte }]
             (
                 |path| fs::write(path, "").unwrap(),
                 "does not start with",
-                "`policies[1].redte`: `w.redte`",
+                "at `policies[1].redte`",
                 "hint: `lcmp-lab train` makes weight files",
             ),
             (
                 // The largest file that is read, all of it NUL characters.
                 |path| fs::File::create(path).unwrap().set_len(64 << 20).unwrap(),
                 "does not start with",
-                "`policies[1].redte`: `w.redte`",
+                "at `policies[1].redte`",
                 "hint: `lcmp-lab train` makes weight files",
             ),
         ];
@@ -583,5 +599,53 @@ policies: [ecmp, redte: { weights: w.redte }]
             }
             assert!(took < Duration::from_secs(2), "{problem}: {took:?}");
         }
+    }
+
+    /// Returns the failure of planning a scenario of two hosts with `key` as the eighth line.
+    fn unplanned_with(key: &str) -> String {
+        let text = format!(
+            "name: t
+topology:
+  dcs: [{{ name: a, hosts: 1 }}, {{ name: b, hosts: 1 }}]
+  links: [{{ between: [a, b], rate: 10 Gbit, delay: 1 ms }}]
+traffic:
+  - flows: [{{ from: a/h1, to: b/h1, size: 1 MB, start: 1500 ns }}]
+policies: [ecmp]
+{key}
+"
+        );
+        let loaded = loaded("t.yaml", text.into_bytes(), |named| PathBuf::from(named)).unwrap();
+        let options = lab_options(&Overrides::default()).unwrap();
+        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        failure.message
+    }
+
+    #[test]
+    fn an_error_of_planning_has_the_line_of_its_value() {
+        let message = unplanned_with("measure: { from: 5 ms }");
+        let wanted = "no flow starts from 5 ms on; the last flow starts at 1.5 µs
+ --> t.yaml:8:1
+  |
+8 | measure: { from: 5 ms }
+  | ^^^^^^^
+  |
+  = at `measure`
+  = hint: move `from` or `to`, or lengthen the traffic";
+        assert!(message.contains(wanted), "{message}");
+    }
+
+    /// The default of 1 µs is not in the text, but `topology` is.
+    #[test]
+    fn an_error_about_a_default_has_the_line_of_the_innermost_key_around_it() {
+        let message = unplanned_with("scale: { rate: 1, time: 1/1000000 }");
+        let wanted = "is 1 us, which becomes 0 at a scale of 1/1000000
+ --> t.yaml:2:1
+  |
+2 | topology:
+  | ^^^^^^^^
+  |
+  = at `topology.defaults.host_link.delay`";
+        assert!(message.contains(wanted), "{message}");
     }
 }

@@ -2,7 +2,7 @@
 
 use lab_redte::WeightsError;
 use lab_scenario::ScenarioErrors;
-use lab_units::{Nanos, Place, Ratio, Trainer};
+use lab_units::{Nanos, Place, Ratio, Trainer, show::about_time};
 
 /// Reason why a scenario cannot be resolved into a plan.
 ///
@@ -53,8 +53,9 @@ pub enum PlanError {
     Unreachable { from: String, to: String },
     /// Window of measured flows in which no flow starts.
     #[error(
-        "`measure`: no flow starts {window}; the last flow starts at {last} (hint: move `from` or `to`, or \
-         lengthen the traffic)"
+        "`measure`: no flow starts {window}; the last flow starts at {} (hint: move `from` or `to`, or lengthen the \
+         traffic)",
+        about_time(*last)
     )]
     NothingMeasured {
         /// Description of the window with its bounds, in paper time (before scaling).
@@ -290,4 +291,40 @@ pub enum PlanError {
         /// Longest transport time-out of a QP.
         max: Nanos,
     },
+}
+
+impl PlanError {
+    /// Returns the YAML path of the value that causes the error; `None` if no single value does.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { path, .. }
+            | Self::TooManyFaults { path, .. }
+            | Self::MissingFile { path, .. }
+            | Self::NoWeights { path, .. }
+            | Self::Weights { path, .. }
+            | Self::OtherTrainer { path, .. }
+            | Self::File { path, .. }
+            | Self::NoHosts { path, .. }
+            | Self::NoPairs { path }
+            | Self::NoLoadBase { path }
+            | Self::TooManyFlows { path, .. }
+            | Self::SelfFlow { path, .. }
+            | Self::Vanishes { path, .. }
+            | Self::Inexact { path, .. }
+            | Self::Overflows { path, .. }
+            | Self::Parameter { path, .. } => Some(path),
+            Self::NothingMeasured { .. } => Some("measure"),
+            Self::NoTunnels { .. } => Some("routing.candidates"),
+            Self::NoReconvergence { .. } => Some("routing.reconverge"),
+            Self::Scale { .. } | Self::NoScale { .. } => Some("scale"),
+            Self::QpTimeout { .. } => Some("scale.time"),
+            Self::RequestedTimeout { .. } => Some("transport.retransmit_timeout"),
+            Self::NoPolicies => Some("policies"),
+            Self::TooMany { .. }
+            | Self::Unreachable { .. }
+            | Self::FlowFileHost { .. }
+            | Self::TooManyNextHops { .. } => None,
+        }
+    }
 }

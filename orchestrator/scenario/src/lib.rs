@@ -71,7 +71,7 @@ pub use expect::Expectation;
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
 pub use parse::{
-    MissingFile, files, item_lines, missing_file, named_files, parse, parse_with, problem_of_file,
+    MissingFile, files, item_lines, missing_file, named_files, parse, parse_with, problem_at,
     text_with, value_line,
 };
 pub use schema::{reference, schema};

@@ -173,22 +173,27 @@ pub fn text_with<'a>(
     found.unwrap_or((None, text))
 }
 
-/// Returns a problem with the text `message` at the YAML path `path`, whose value is the path of a file. `text` is the
-/// scenario's text, and `source_name` its name in errors.
+/// Returns a problem with the text `message` at the YAML path `path`, or at the innermost mapping or list around it that
+/// is set. `text` is the scenario's text, and `source_name` its name in errors. `None` if nothing on the path is set.
 #[must_use]
-pub fn problem_of_file(
+pub fn problem_at(
     source_name: &str,
     text: &str,
     path: &str,
     message: String,
-) -> ScenarioErrors {
+) -> Option<ScenarioErrors> {
     let source = SourceText {
         name: source_name,
         text,
     };
-    let range = Locator::new(text).value(path).unwrap_or_default();
-    let kind = ProblemKind::File { message };
-    one(source, Finding { range, kind }, Some(path))
+    let locator = Locator::new(text);
+    let mut paths = std::iter::successors(Some(path), |path| {
+        let end = path.rfind(['.', '['])?;
+        path.get(..end)
+    });
+    let range = paths.find_map(|path| locator.value(path))?;
+    let kind = ProblemKind::Other { message };
+    Some(one(source, Finding { range, kind }, Some(path)))
 }
 
 /// Returns the paths of the files that `scenario` names, as written, each once, in order of first appearance.

@@ -52,8 +52,8 @@ pub(super) fn left_out(inspection: &Inspection<'_>) -> Option<Warning> {
         "for {} of {} pairs of switch and destination there are more than {max} candidates (`routing.max`), of which the \
          {max} with the least delay are kept: {} from `{}` to `{}`, the most (hint: a smaller `routing.stretch` excludes \
          the longest paths)",
-        cut.count(),
-        rows.len(),
+        commas(cut.count() as u64),
+        commas(rows.len() as u64),
         most + usize::from(max),
         name(from),
         name(to),

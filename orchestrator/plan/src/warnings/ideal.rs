@@ -1,6 +1,9 @@
 //! Warning about pairs of datacenters where a path outside the tables has less delay than every path in them.
 
-use lab_units::{DcId, Nanos, show::about_time};
+use lab_units::{
+    DcId, Nanos,
+    show::{about_time, commas},
+};
 
 use super::inspection::{Inspection, warning};
 use crate::{model::Warning, paths, scope::choice};
@@ -37,8 +40,8 @@ pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warnin
         "for {} of {} pairs of datacenters a path of more links has less delay than every candidate: {} \
          instead of {} one way from {} to {}. Candidates are next hops on paths of the fewest links, so no \
          policy can take it, and the slowdown refers to the best path that tables allow",
-        shorter.len(),
-        count,
+        commas(shorter.len() as u64),
+        commas(count as u64),
         about_time(off_tables),
         about_time(of_tables),
         name(from),

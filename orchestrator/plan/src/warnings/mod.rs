@@ -209,8 +209,8 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
         "{} of {} flows are longer than the {} packets that a SoftRoCE QP has in flight at most: \
          over a round trip of {} such a flow gets {} kbit/s at best (the largest has {max} \
          packets; hint: a `scale` that makes sizes {} times smaller fits all flows)",
-        over.len(),
-        inspection.flows.len(),
+        commas(over.len() as u64),
+        commas(inspection.flows.len() as u64),
         frame::RXE_WINDOW_PACKETS,
         about_time(longest),
         ceiling / 1_000,

@@ -297,7 +297,7 @@ pub enum ProblemKind {
     #[error("the path is empty")]
     EmptyPath,
     #[error("{message}")]
-    File { message: String },
+    Other { message: String },
 
     // Problems with policies.
     #[error(

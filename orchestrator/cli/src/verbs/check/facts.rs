@@ -350,7 +350,7 @@ fn of_lines(lines: &[usize]) -> String {
 fn more(count: usize) -> String {
     match count {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        more => format!(" and {} more", number(more)),
     }
 }
 
