@@ -787,3 +787,38 @@ pub struct Warning {
     /// Warning text, with numbers and a hint.
     pub text: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The switch of datacenter 1; the datacenters 2 and 5 have no hosts.
+    #[test]
+    fn a_switch_finds_its_row_for_each_datacenter_with_hosts() {
+        let rows = [0, 3, 4, 6, 7].map(|dc| Destination {
+            dc: DcId(dc),
+            hops: 1,
+            candidates: Vec::new(),
+            tunnels: Vec::new(),
+        });
+        let switch = Switch {
+            node: NodeId(0),
+            hash_seed: 0,
+            destinations: rows.to_vec(),
+        };
+        let found: Vec<Option<usize>> = (0..9).map(|dc| switch.row_index(DcId(dc))).collect();
+        let wanted = [
+            Some(0),
+            None,
+            None,
+            Some(1),
+            Some(2),
+            None,
+            Some(3),
+            Some(4),
+            None,
+        ];
+        assert_eq!(found, wanted);
+        assert_eq!(switch.towards(DcId(6)).unwrap().dc, DcId(6));
+    }
+}

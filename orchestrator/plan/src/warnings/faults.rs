@@ -8,7 +8,7 @@ use lab_units::{
     show::{about_time, counted, window},
 };
 
-use super::inspection::{Inspection, warning};
+use super::inspection::{Inspection, line_of, warning};
 use crate::{
     model::Warning,
     paper_units::PaperUnits,
@@ -50,6 +50,18 @@ pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
         about_time(first),
     );
     Some(warning("early-fault", text))
+}
+
+/// Returns a warning if `routing.reconverge` is set but no fault cuts or repairs a link.
+pub(super) fn without_reconvergence(inspection: &Inspection<'_>) -> Option<Warning> {
+    inspection.scenario.reconverge_after?;
+    inspection.reconvergences.is_empty().then(|| {
+        let text = format!(
+            "`routing.reconverge`{} has no effect: no fault cuts or repairs a link (hint: add one to `faults`)",
+            line_of(inspection, "routing.reconverge"),
+        );
+        warning("no-reconvergence", text)
+    })
 }
 
 /// Returns a warning about faults after the last flow would have ended if each flow ran alone. Repairs are not

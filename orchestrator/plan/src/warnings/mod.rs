@@ -17,7 +17,7 @@ mod transport;
 
 use lab_units::{
     Clock, Engine, Nanos, Tool,
-    show::{about_time, commas, counted},
+    show::{about_rate, about_time, commas, counted},
 };
 
 pub(crate) use self::inspection::Inspection;
@@ -50,6 +50,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(faults::early(inspection));
     warnings.extend(faults::late(inspection));
+    warnings.extend(faults::without_reconvergence(inspection));
     warnings.extend(agents::without_traffic(inspection));
     warnings.extend(agents::idle(inspection));
     warnings.extend(first_spans(
@@ -207,13 +208,14 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let ceiling = u128::from(window.get()) * 8_000_000_000 / u128::from(longest.get().max(1));
     let text = format!(
         "{} of {} flows are longer than the {} packets that a SoftRoCE QP has in flight at most: \
-         over a round trip of {} such a flow gets {} kbit/s at best (the largest has {max} \
+         over a round trip of {} such a flow gets {} at best (the largest has {} \
          packets; hint: a `scale` that makes sizes {} times smaller fits all flows)",
         commas(over.len() as u64),
         commas(inspection.flows.len() as u64),
         frame::RXE_WINDOW_PACKETS,
         about_time(longest),
-        ceiling / 1_000,
+        about_rate(u64::try_from(ceiling).unwrap_or(u64::MAX)),
+        commas(*max),
         frame::rxe_round_trips(*max),
     );
     Some(warning("rxe-window", text))

@@ -154,6 +154,23 @@ fn faults_after_the_last_flow_change_nothing() {
     assert_eq!(late(repair), [""; 0]);
 }
 
+/// A new delay changes no candidates.
+#[test]
+fn without_a_cut_nothing_reconverges() {
+    let found = |faults: &str| {
+        let more = format!("routing: {{ reconverge: {{ after: 10 ms }} }}\n{ONE_FLOW}\n{faults}");
+        let text = diamond(["100 Gbit", "100 Gbit"], &more);
+        of_code("no-reconvergence", warnings(&text))
+    };
+    let wanted = "`routing.reconverge` (line 11) has no effect: no fault cuts or repairs a link (hint: add one to \
+                  `faults`)";
+    assert_eq!(found(""), [wanted]);
+    let delay = "faults: [{ at: 1 ms, link: [dc1, dc2], delay: 6 ms }]";
+    assert_eq!(found(delay), [wanted]);
+    let cut = "faults: [{ at: 1 ms, link: [dc1, dc2], down: true }]";
+    assert_eq!(found(cut), [""; 0]);
+}
+
 /// The flows are under way from 0 to about 21.7 ms and from 100 ms to about 121.7 ms.
 #[test]
 fn crashes_of_agents_beside_the_traffic_change_nothing() {
