@@ -22,7 +22,7 @@ mod policy;
 mod wire;
 
 pub use auto_scale::AutoScale;
-pub use load::{Concurrency, ListedFlows, LoadPlan, NetworkLoad, SenderLoad};
+pub use load::{Arrivals, Concurrency, ListedFlows, LoadPlan, NetworkLoad, SenderLoad};
 pub use policy::{EbpfPlan, PolicyPlan, TrainedPlan};
 pub use wire::{WirePlan, link_words};
 

@@ -208,7 +208,7 @@ pub fn resolve(
         switches: &switches,
         policies: &policies,
         window: measure.measured,
-        demands: &demands::of_hosts(&demands),
+        demands: &demands::of_hosts(&demands, &load.thinned),
         load: &load,
         flows: &flows,
         pairs: choice::pairs(&network, &flows),

@@ -18,6 +18,9 @@ pub struct LoadPlan {
     pub arrivals: u64,
     /// Number of arrivals that became flows of the plan; the other arrivals exceed `max_flows`.
     pub kept: u64,
+    /// Workloads of whose arrivals `max_flows` leaves out some, in the order of `traffic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thinned: Vec<Arrivals>,
     /// Load of each datacenter that sends workload flows, by id.
     pub senders: Vec<SenderLoad>,
     /// Flows from lists and flow files.
@@ -28,6 +31,28 @@ pub struct LoadPlan {
     pub network: Vec<NetworkLoad>,
     /// Number of concurrent flows if each took its ideal FCT. Flows take longer under load, so more are concurrent.
     pub ideal_concurrency: Concurrency,
+}
+
+/// Numbers of arrivals of one workload or demand matrix, over all repetitions.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// Position in the scenario's `traffic`, from 0.
+    pub traffic: usize,
+    /// Number of arrivals within the duration.
+    pub all: u64,
+    /// Number of arrivals that became flows of the plan.
+    pub kept: u64,
+}
+
+impl Arrivals {
+    /// Returns no arrivals of the entry `traffic`.
+    pub(crate) const fn none(traffic: usize) -> Self {
+        Self {
+            traffic,
+            all: 0,
+            kept: 0,
+        }
+    }
 }
 
 /// Load of one sending datacenter.

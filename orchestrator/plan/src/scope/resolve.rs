@@ -88,7 +88,8 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
         network: &network,
         switches: &plan.switches,
     };
-    let demands = demands::of_hosts(&demands::of_scenario(scenario, &network, &plan.switches)?);
+    let demands = demands::of_scenario(scenario, &network, &plan.switches)?;
+    let demands = demands::of_hosts(&demands, &plan.load.thinned);
     let pairs = choice::pairs(&network, &plan.flows);
     let both_ways = choice::both_ways(&pairs);
     let lines = lab_scenario::item_lines(source, "topology.links");

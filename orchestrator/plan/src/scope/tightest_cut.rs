@@ -89,7 +89,7 @@ enum CutKind {
 
 /// Returns the cut with the highest utilisation, the first among equals. The cuts are: the links out of each
 /// datacenter, each direction of a link that some traffic cannot avoid, and the tightest cut between each destination
-/// and its senders or, with tunnels, the tunnels' last links before the destination. Only links of candidates and
+/// and its senders or, with tunnels, among the tunnels' last links before the destination. Only links of candidates and
 /// tunnels count, because no policy takes others. `lines` are the lines of the scenario's inter-DC links.
 pub(crate) fn tightest(
     routing: Routing<'_>,
@@ -110,13 +110,14 @@ pub(crate) fn tightest(
     let mut tightest = cuts.into_iter().reduce(tighter)?;
     for (&to, offered) in &by_destination {
         let rows = routing.farthest_first(to);
-        if have_tunnels(&rows) {
-            tightest = tighter(tightest, into(to, &rows, offered));
+        let arcs = if have_tunnels(&rows) {
+            Arcs::last_links(routing, to, &rows, offered)
+        } else if fits(routing, &rows, offered, load(&tightest)) {
             continue;
-        }
-        if !fits(routing, &rows, offered, load(&tightest))
-            && let Some(cut) = towards(routing, to, &rows, offered)
-        {
+        } else {
+            Arcs::candidates(routing, &rows)
+        };
+        if let Some(cut) = towards(routing, to, &arcs, offered) {
             tightest = tighter(tightest, cut);
         }
     }
@@ -252,17 +253,68 @@ fn have_tunnels(rows: &[SwitchRow<'_>]) -> bool {
     rows.iter().any(|(_, row)| !row.tunnels.is_empty())
 }
 
-/// Returns the cut of the last links of all tunnels to `to`, given the tunnels' `rows` and what the sources offer.
-fn into(to: DcId, rows: &[SwitchRow<'_>], offered: &BTreeMap<DcId, u64>) -> Cut {
-    let senders = rows.iter().filter(|(dc, _)| offered.contains_key(dc));
-    let last = senders.flat_map(|(_, row)| row.tunnels.iter().filter_map(|ports| ports.last()));
-    let ports: BTreeSet<PortId> = last.copied().collect();
-    Cut {
-        kind: CutKind::Towards(to, offered.keys().copied().collect()),
-        offered: offered
-            .values()
-            .fold(0, |sum, bps| sum.saturating_add(*bps)),
-        ports: ports.into_iter().collect(),
+/// Directed graph from the senders to one destination. The first nodes are the datacenters.
+struct Arcs {
+    nodes: usize,
+    arcs: Vec<Arc>,
+}
+
+/// Arc from node to node.
+struct Arc {
+    from: usize,
+    to: usize,
+    /// Link direction whose rate limits the arc; `None` without a limit.
+    port: Option<PortId>,
+}
+
+impl Arcs {
+    /// Returns the candidates' links.
+    fn candidates(routing: Routing<'_>, rows: &[SwitchRow<'_>]) -> Self {
+        let mut arcs = Vec::new();
+        for (dc, row) in rows {
+            arcs.extend(row.candidates.iter().map(|candidate| Arc {
+                from: dc.index(),
+                to: candidate.next_dc.index(),
+                port: Some(candidate.port),
+            }));
+        }
+        Self {
+            nodes: routing.switches.len(),
+            arcs,
+        }
+    }
+
+    /// Returns an arc from each sender in `offered` to each last link of its tunnels to `to`, and one for the link.
+    fn last_links(
+        routing: Routing<'_>,
+        to: DcId,
+        rows: &[SwitchRow<'_>],
+        offered: &BTreeMap<DcId, u64>,
+    ) -> Self {
+        let dcs = routing.switches.len();
+        let mut nodes: BTreeMap<PortId, usize> = BTreeMap::new();
+        let mut arcs = Vec::new();
+        for (dc, row) in rows.iter().filter(|(dc, _)| offered.contains_key(dc)) {
+            for &port in row.tunnels.iter().filter_map(|ports| ports.last()) {
+                let next = dcs + nodes.len();
+                arcs.push(Arc {
+                    from: dc.index(),
+                    to: *nodes.entry(port).or_insert(next),
+                    port: None,
+                });
+            }
+        }
+        let to = to.index();
+        let of_link = |(&port, &from): (&PortId, &usize)| Arc {
+            from,
+            to,
+            port: Some(port),
+        };
+        arcs.extend(nodes.iter().map(of_link));
+        Self {
+            nodes: dcs + nodes.len(),
+            arcs,
+        }
     }
 }
 
@@ -299,21 +351,21 @@ fn fits(
     })
 }
 
-/// Returns the tightest cut between `to` and datacenters that send `offered` to it.
+/// Returns the tightest cut of `arcs` between `to` and datacenters that send `offered` to it.
 ///
 /// Dinkelbach's method: if the demands, reduced to the ratio of the tightest cut so far, do not all fit, the minimum cut
 /// that stops them is tighter. Ratios are compared as products, so the result is exact.
 fn towards(
     routing: Routing<'_>,
     to: DcId,
-    rows: &[SwitchRow<'_>],
+    Arcs { nodes, arcs }: &Arcs,
     offered: &BTreeMap<DcId, u64>,
 ) -> Option<Cut> {
-    let source = routing.switches.len();
+    let source = *nodes;
     let mut side = vec![true; source + 1];
     side[to.index()] = false;
     loop {
-        let cut = cut_of(rows, to, offered, &side);
+        let cut = cut_of(arcs, to, offered, &side);
         if cut.offered == 0 {
             return None;
         }
@@ -325,12 +377,12 @@ fn towards(
             wanted += reduced;
             graph.add(source, dc.index(), reduced);
         }
-        for (dc, row) in rows {
-            for candidate in &row.candidates {
-                let rate = routing.network.link(candidate.port.link()).paper.rate_bps;
-                let room = u128::from(rate.get()) * u128::from(cut.offered);
-                graph.add(dc.index(), candidate.next_dc.index(), room);
-            }
+        for arc in arcs {
+            let room = arc.port.map_or(wanted, |port| {
+                let rate = routing.network.link(port.link()).paper.rate_bps;
+                u128::from(rate.get()) * u128::from(cut.offered)
+            });
+            graph.add(arc.from, arc.to, room);
         }
         let (sent, next) = graph.run(source, to.index());
         if sent >= wanted {
@@ -340,18 +392,14 @@ fn towards(
     }
 }
 
-/// Returns the cut between the datacenters in `side`, which is indexed by datacenter, and the others.
-fn cut_of(rows: &[SwitchRow<'_>], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
-    let inside = rows.iter().filter(|(dc, _)| side[dc.index()]);
-    let across = inside.flat_map(|(_, row)| &row.candidates);
-    let ports = across
-        .filter(|candidate| !side[candidate.next_dc.index()])
-        .map(|candidate| candidate.port);
+/// Returns the cut between the nodes in `side`, which is indexed by node, and the others.
+fn cut_of(arcs: &[Arc], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
+    let across = arcs.iter().filter(|arc| side[arc.from] && !side[arc.to]);
     let senders = offered
         .iter()
         .filter(|(dc, bps)| side[dc.index()] && **bps > 0);
     Cut {
-        ports: ports.collect(),
+        ports: across.filter_map(|arc| arc.port).collect(),
         offered: senders
             .clone()
             .map(|(_, bps)| bps)

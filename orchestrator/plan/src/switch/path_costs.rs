@@ -66,7 +66,9 @@ impl<'a> PathCosts<'a> {
         let mut changes = Vec::new();
         for (policy, run) in self.policies.iter().enumerate() {
             let after = tables(&switches, run);
-            for (switch, rows) in after.iter().enumerate() {
+            // A legacy switch has no table of paths: it hashes over its kernel routes, which do not change.
+            let with_agent = |(switch, _): &(usize, _)| !self.network.dcs[*switch].legacy;
+            for (switch, rows) in after.iter().enumerate().filter(with_agent) {
                 let before = &self.tables[policy][switch];
                 let changed = rows.iter().enumerate().filter(|(at, candidates)| {
                     decision_inputs(&run.policy, &before[*at])

@@ -16,7 +16,7 @@ use lab_units::{DcId, NodeId, Ratio};
 use crate::{
     demand::Demand,
     error::PlanError,
-    model::{NetworkLoad, Role, Scale, Switch},
+    model::{Arrivals, NetworkLoad, Role, Scale, Switch},
     network::Network,
     paths::{self, Paths},
     scope::{routing::Routing, spread, tightest_cut, utilisation::Utilisation},
@@ -123,10 +123,21 @@ fn of_matrix(
     })
 }
 
-/// Returns the demands of all hosts, one workload after the other.
-pub(crate) fn of_hosts(demands: &Demands) -> Vec<Demand> {
-    let hosts = demands.values().flat_map(|demands| &demands.hosts);
-    hosts.cloned().collect()
+/// Returns the demands of all hosts, one workload after the other, less the share of arrivals that `max_flows` leaves
+/// out of the workloads in `thinned`.
+pub(crate) fn of_hosts(demands: &Demands, thinned: &[Arrivals]) -> Vec<Demand> {
+    let of_workload = |(traffic, demands): (&usize, &WorkloadDemands)| {
+        let arrivals = thinned.iter().find(|it| it.traffic == *traffic);
+        let mut hosts = demands.hosts.clone();
+        for demand in &mut hosts {
+            if let Some(&Arrivals { all, kept, .. }) = arrivals {
+                let left = u128::from(demand.full_bps) * u128::from(kept) / u128::from(all.max(1));
+                demand.full_bps = u64::try_from(left).unwrap_or(u64::MAX);
+            }
+        }
+        hosts
+    };
+    demands.iter().flat_map(of_workload).collect()
 }
 
 /// Returns the demands of `workload`, which is at position `traffic` of the scenario's `traffic`. `switches` are used

@@ -66,8 +66,11 @@ pub(crate) fn of_drafts(
     LoadPlan {
         paper_duration_ns: duration,
         paper_last_start_ns: last_start(drafted),
-        arrivals: drafted.arrivals,
-        kept: drafted.kept,
+        arrivals: drafted.arrivals.iter().map(|it| it.all).sum(),
+        kept: drafted.arrivals.iter().map(|it| it.kept).sum(),
+        thinned: (drafted.arrivals.iter().copied())
+            .filter(|it| it.kept < it.all)
+            .collect(),
         senders: senders.collect(),
         listed: listed(drafted),
         network: demands

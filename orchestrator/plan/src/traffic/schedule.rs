@@ -14,7 +14,7 @@ use crate::{
     drafts::{self, Draft},
     error::PlanError,
     ideal::{self, Hop, Transfer, TransferPaths},
-    model::{Flow, Scale},
+    model::{Arrivals, Flow, Scale},
     network::Network,
     networks::Networks,
     sample::Sampling,
@@ -23,14 +23,12 @@ use crate::{
     workload,
 };
 
-/// Flows of all repetitions before scaling, and the number of workload arrivals.
+/// Flows of all repetitions before scaling, and the numbers of workload arrivals.
 pub(crate) struct Drafted {
     /// Each flow with its repetition, sorted by repetition, then start, then position in the scenario.
     pub flows: Vec<(u32, Draft)>,
-    /// Number of arrivals that the workloads sampled.
-    pub arrivals: u64,
-    /// Number of arrivals that became flows; the other arrivals exceed `max_flows`.
-    pub kept: u64,
+    /// Arrivals of each workload, in the order of the scenario's `traffic`.
+    pub arrivals: Vec<Arrivals>,
     /// Time spans in which flows start, by the position of their workload in the scenario's `traffic`.
     pub spans: BTreeMap<usize, Nanos>,
 }
@@ -54,8 +52,7 @@ pub(crate) fn draft(
         sources.push(source);
     }
     let mut all = Vec::new();
-    let mut arrivals = 0;
-    let mut kept = 0;
+    let mut arrivals: BTreeMap<usize, Arrivals> = BTreeMap::new();
     for repetition in 0..repetitions {
         let mut drafts = Vec::new();
         for (traffic, source) in sources.iter().enumerate() {
@@ -71,8 +68,9 @@ pub(crate) fn draft(
                     };
                     let process = (process, hosts_of(demands, traffic));
                     let sampled = workload::sample(network, process, sizes, sampling, room)?;
-                    arrivals += count(sampled.arrivals);
-                    kept += count(sampled.drafts.len());
+                    let counted = arrivals.entry(traffic).or_insert(Arrivals::none(traffic));
+                    counted.all += count(sampled.arrivals);
+                    counted.kept += count(sampled.drafts.len());
                     drafts.extend(sampled.drafts);
                 }
                 Read::Listed(listed) if listed.len() > room => {
@@ -87,8 +85,7 @@ pub(crate) fn draft(
     }
     Ok(Drafted {
         flows: all,
-        arrivals,
-        kept,
+        arrivals: arrivals.into_values().collect(),
         spans,
     })
 }

@@ -147,6 +147,17 @@ fn less_capacity_far_away_changes_the_score_and_not_the_order() {
     assert!(candidates[2].1 > plan.policies[1].path_scores[0][0][2]);
 }
 
+/// A legacy switch hashes over its kernel routes, which do not change with the order of the candidates.
+#[test]
+fn a_legacy_switch_gets_no_path_costs() {
+    let faults = "  - { at: 10 ms, link: [dc1, dc6], delay: 300 ms }\n";
+    let legacy = with_faults(faults).replacen("name: dc1,", "name: dc1, agent: legacy,", 1);
+    let plan = common::plan(&legacy);
+    assert!(plan.dcs[0].legacy);
+    let updated = updated_dcs(&plan, &plan.faults[0]);
+    assert!(updated.contains(&"dc8".to_owned()) && !updated.contains(&"dc1".to_owned()));
+}
+
 #[test]
 fn cuts_and_losses_rescore_nothing() {
     let plan = common::plan(&with_faults(

@@ -192,7 +192,6 @@ traffic:
       pairs: [{{ from: dc1, to: dc4 }}]
       load: 0.8
       duration: 100 ms
-      max_flows: 2
 "
     )
 }
@@ -280,7 +279,6 @@ traffic:
       pairs: [{ from: a, to: c }, { from: b, to: d }]
       load: 0.5
       duration: 100 ms
-      max_flows: 2
 ";
     let tightest = scope_of(text).tightest.unwrap();
     assert_eq!(tightest.load, gbit(100, 80));
@@ -528,6 +526,65 @@ fn a_pair_has_no_next_hop_while_its_switch_can_choose_a_tunnel_that_is_cut() {
         end: OutageEnd::Repair,
     };
     assert_eq!(scope_of(&diamond(ALIKE, &rest)).outages, [expected]);
+}
+
+/// The last links of a's two tunnels to d carry 20 Gbit/s together, and a offers 25. From e, 1 Gbit/s arrives over a link of
+/// 100 Gbit/s, so that all last links together are far from full.
+#[test]
+fn one_sender_of_several_can_overload_the_last_links_of_its_tunnels() {
+    let links = diamond(ALIKE, "");
+    let narrow = ["b", "c"].iter().fold(links, |text, dc| {
+        text.replace(
+            &format!("[{dc}, d], rate: 100"),
+            &format!("[{dc}, d], rate: 10"),
+        )
+    });
+    let workload = |from: &str, load: &str| {
+        format!(
+            "  - workload: {{ sizes: workloads/large.csv, pairs: [{{ from: {from}, to: d }}], load: {load}, duration: 1 s \
+             }}\n"
+        )
+    };
+    let workloads = workload("a", "25%") + &workload("e", "1%");
+    let text = format!(
+        "{narrow}traffic:\n{workloads}policies: [ecmp]\nrouting: {{ candidates: tunnels }}\n"
+    );
+    let cut = scope_of(&text).tightest.unwrap();
+    let gbit = 1_000_000_000;
+    assert_eq!(cut.links, ["b-d", "c-d"]);
+    assert_eq!(
+        (cut.load.offered_bps, cut.load.capacity_bps),
+        (25 * gbit, 20 * gbit)
+    );
+    let from_a = CutTraffic::Towards {
+        to: "d".to_owned(),
+        from: vec!["a".to_owned()],
+    };
+    assert_eq!(cut.traffic, from_a);
+    assert_eq!(warnings("cut-overload", &text).len(), 1);
+}
+
+/// A host of 100 Gbit/s is asked for 150, and sends as many of its flows as `max_flows` keeps.
+#[test]
+fn flows_that_max_flows_leaves_out_load_no_link() {
+    let text = |max_flows: &str| {
+        let traffic = format!(
+            "traffic:
+  - workload: {{ sizes: workloads/large.csv, pairs: [{{ from: a, to: d }}], load: 150%, duration: 1 s{max_flows} }}
+policies: [ecmp]"
+        );
+        diamond(ALIKE, &traffic)
+    };
+    let all = text("");
+    assert_eq!(warnings("overload", &all).len(), 1);
+    let out_of_a = |text: &str| scope_of(text).tightest.unwrap().load.offered_bps;
+    assert_eq!(out_of_a(&all), 150_000_000_000);
+    let capped = text(", max_flows: 10");
+    let load = common::simulated(&capped).load;
+    assert_eq!(load.kept, 10);
+    assert!(load.arrivals > 100, "{}", load.arrivals);
+    assert_eq!(out_of_a(&capped), 150_000_000_000 * 10 / load.arrivals);
+    assert_eq!(warnings("overload", &capped), [""; 0]);
 }
 
 /// Half of 50 Gbit/s goes over each tunnel, and the tunnel over b narrows to 20 behind b. Out of a lead 200 Gbit/s, into d

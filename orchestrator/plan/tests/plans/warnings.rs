@@ -492,7 +492,7 @@ fn no_flow_at_all() {
 fn one_way(load: &str) -> String {
     format!(
         "traffic: [{{ workload: {{ sizes: workloads/large.csv, pairs: [{{ from: dc1, to: dc4 }}], \
-         {load}, duration: 100 ms, max_flows: 2 }} }}]\n"
+         {load}, duration: 100 ms }} }}]\n"
     )
 }
 
@@ -638,7 +638,6 @@ traffic:
       pairs: [{ from: dc1, to: dc3 }, { from: dc1, to: dc4 }]
       load: 1
       duration: 100 ms
-      max_flows: 2
 ";
     let found = overloads(text);
     assert_eq!(found.len(), 1, "{found:?}");
