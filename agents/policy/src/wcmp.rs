@@ -8,8 +8,9 @@
 //! ```
 //!
 //! of N buckets, where c_i is the capacity of its path. If the capacities form a ratio of small integers, the n_i are
-//! these integers and the split is exact. Otherwise the table has N = [`MAX_BUCKETS`] buckets: every next hop gets
-//! one bucket, and the rest are distributed by largest remainder. The split is static: neither delay nor load counts.
+//! these integers and the split is exact. Otherwise the table has N = [`MAX_BUCKETS`] buckets, and the n_i are rounded
+//! by largest remainder. A next hop whose n_i is below 1 gets one bucket, and the others share the rest. The split is
+//! static: neither delay nor load counts.
 
 use lab_abi::rows::MAX_CANDIDATES;
 
@@ -23,8 +24,7 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Maximum number of buckets per destination. With [`MAX_CANDIDATES`] next hops, a next hop has 16 on average, and
-/// rounding changes its share by less than one bucket.
+/// Maximum number of buckets per destination. With [`MAX_CANDIDATES`] next hops, a next hop has 16 on average.
 pub const MAX_BUCKETS: u16 = 256;
 
 /// Returns the number of buckets for each next hop, in proportion to the capacity of its path.
@@ -67,7 +67,7 @@ pub(crate) fn in_proportion(
             *slot = u16::try_from(weight).unwrap_or(MAX_BUCKETS);
         }
     } else {
-        deal(&weights[..count], total, &mut buckets[..count]);
+        deal(&weights[..count], &mut buckets[..count]);
     }
     buckets
 }
@@ -94,32 +94,36 @@ fn total(weights: &[u64]) -> u128 {
     weights.iter().copied().map(u128::from).sum()
 }
 
-/// Gives each weight above 0 one bucket, and distributes the remaining buckets by largest remainder; ties go to the
-/// first weight.
-fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
-    let mut remainders = [0; MAX_CANDIDATES];
+/// Gives each weight above 0 its share of the buckets by largest remainder, but at least one bucket; ties go to the first
+/// weight.
+fn deal(weights: &[u64], buckets: &mut [u16]) {
     let mut left = MAX_BUCKETS;
-    let kept = weights.iter().filter(|weight| **weight > 0).count();
-    let dealt = u128::from(MAX_BUCKETS) - kept as u128;
-    for ((weight, slot), remainder) in weights.iter().zip(&mut *buckets).zip(&mut remainders) {
-        let share = u128::from(*weight) * dealt;
-        *slot = u16::from(*weight > 0) + u16::try_from(share / total).unwrap_or(MAX_BUCKETS);
-        *remainder = share % total;
-        left -= *slot;
-    }
-    while left > 0 {
-        let Some((next, largest)) = remainders
-            .iter_mut()
-            .take(weights.len())
-            .enumerate()
-            .rev()
-            .max_by_key(|(_, share)| **share)
-        else {
-            return;
-        };
-        buckets[next] += 1;
-        *largest = 0;
+    let mut total = total(weights);
+    // A bucket for a weight with a smaller share leaves less for the others, of which more can fall below one.
+    while let Some(small) = (0..weights.len()).find(|&at| {
+        let share = u128::from(weights[at]) * u128::from(left);
+        weights[at] > 0 && buckets[at] == 0 && share < total
+    }) {
+        buckets[small] = 1;
         left -= 1;
+        total -= u128::from(weights[small]);
+    }
+    let mut remainders = [0; MAX_CANDIDATES];
+    let mut dealt = 0;
+    for ((weight, slot), remainder) in weights.iter().zip(&mut *buckets).zip(&mut remainders) {
+        if *slot == 0 && *weight > 0 {
+            let share = u128::from(*weight) * u128::from(left);
+            *slot = u16::try_from(share / total).unwrap_or(left);
+            *remainder = share % total;
+            dealt += *slot;
+        }
+    }
+    for _ in dealt..left {
+        let all = remainders.iter_mut().enumerate().rev();
+        if let Some((largest, remainder)) = all.max_by_key(|(_, remainder)| **remainder) {
+            buckets[largest] += 1;
+            *remainder = 0;
+        }
     }
 }
 
@@ -170,9 +174,19 @@ mod tests {
 
     #[test]
     fn ratios_of_large_numbers_are_rounded_to_a_full_table() {
-        // 253 buckets remain: shares of 29.0…, 112.1… and 111.8…; the last bucket goes to the largest remainder.
-        assert_eq!(of(&[101, 390, 389]), [30, 113, 113]);
+        // Shares of 29.38…, 113.45… and 113.16…: the last bucket goes to the largest remainder.
+        assert_eq!(of(&[101, 390, 389]), [29, 114, 113]);
+        // 7.83, 19.57, 78.29, 124.48 and 25.83: the last three go to the first, the fifth and the second.
+        assert_eq!(of(&[10, 25, 100, 159, 33]), [8, 20, 78, 124, 26]);
+    }
+
+    /// 256 ÷ 1007 is less than one bucket. In the last row 256 · 7 ÷ 1783 is 1.005, but of the 253 buckets that three weights of
+    /// 1 leave, 7 has a share of 0.995 among 1780.
+    #[test]
+    fn the_others_share_what_a_bucket_for_each_small_share_leaves() {
         assert_eq!(of(&[1, 1_000_000]), [1, 255]);
+        assert_eq!(of(&[1000, 1, 1, 1, 1, 1, 1, 1]), [249, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(of(&[1, 7, 1, 1773, 1]), [1, 1, 1, 252, 1]);
     }
 
     proptest! {

@@ -431,8 +431,12 @@ pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Pl
         .map_err(|error| unplanned(loaded, path, &error))
 }
 
-/// Returns the failure of planning a scenario that was loaded from `path`, with the line of the value that causes it.
+/// Returns the failure of planning a scenario that was loaded from `path`, with the line of the value that causes it, in
+/// the scenario or in a file that it names.
 fn unplanned(loaded: &Loaded, path: &Path, error: &PlanError) -> Failure {
+    if let PlanError::File { source, .. } = error {
+        return Failure::scenario(source);
+    }
     let problem = error.path().and_then(|at| {
         let (file, text) =
             lab_scenario::text_with(&loaded.scenario, &loaded.text, &loaded.files, at);
@@ -619,6 +623,31 @@ policies: [ecmp]
         let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
         assert_eq!(failure.exit, Exit::Usage);
         failure.message
+    }
+
+    #[test]
+    fn an_error_in_a_named_file_has_the_line_of_that_file() {
+        let text = "name: t
+topology:
+  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]
+  links: [{ between: [a, b], rate: 10 Gbit, delay: 1 ms }]
+traffic: [{ workload: { sizes: s.csv, pairs: all-to-all, load: 10%, duration: 1 ms } }]
+policies: [ecmp]
+";
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("s.csv"), "bytes,percent\n2,50\n1,100\n").unwrap();
+        let place = |named: &str| folder.path().join(named);
+        let loaded = loaded("t.yaml", text.as_bytes().to_vec(), place).unwrap();
+        let options = lab_options(&Overrides::default()).unwrap();
+        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
+        let wanted = "`1` is below `2` in the previous row
+ --> s.csv:3:1
+  |
+3 | 1,100
+  | ^
+  |
+  = hint: no value is below that of the row before";
+        assert!(failure.message.contains(wanted), "{}", failure.message);
     }
 
     #[test]

@@ -125,6 +125,34 @@ fn account_compares_our_numbers_with_the_papers() {
     assert_ne!(json["program"].is_null(), json["program_unknown"].is_null());
 }
 
+/// No flow starts at the datacenter between the two with hosts.
+#[test]
+fn explain_refuses_switches_at_which_no_policy_decides() {
+    let ask = |scenario: &str, from: &str| {
+        let arguments = ["explain", scenario, "--from", from, "--to", "dc1"];
+        refusal(&root(), &arguments, 2)
+    };
+    let legacy = ask("scenarios/rollout.yaml", "dc8");
+    let why = "no policy decides at the switch of `dc8`: it is a legacy switch";
+    assert!(legacy.contains(why), "{legacy}");
+    let folder = tempfile::tempdir().unwrap();
+    let line = folder.path().join("line.yaml");
+    let text = "name: line
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: between }, { name: dc3, hosts: 1 }]
+  links:
+    - { between: [dc1, between], rate: 100 Gbit, delay: 5 ms }
+    - { between: [between, dc3], rate: 100 Gbit, delay: 5 ms }
+traffic: [{ flows: [{ from: dc1/h1, to: dc3/h1, size: 1 MB }] }]
+policies: [lcmp]
+routing: { candidates: tunnels }
+";
+    fs::write(&line, text).unwrap();
+    let transit = ask(line.to_str().unwrap(), "between");
+    let why = "no policy decides at the switch of `between`: it follows tunnels only";
+    assert!(transit.contains(why), "{transit}");
+}
+
 #[test]
 fn explain_refuses_unknown_names() {
     let ask = |more: &[&str]| {

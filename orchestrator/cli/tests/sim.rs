@@ -1099,6 +1099,33 @@ fn runs_of_which_only_some_flows_are_common_are_not_paired() {
     assert!(!has_meaning(&text.stdout), "{text:?}");
 }
 
+/// 30 flows in each of three repetitions are 90 flows, but the same 30 each time.
+#[test]
+fn repetitions_of_listed_flows_are_no_draws() {
+    let bench = Bench::new();
+    let flow =
+        |at: u32| format!("      - {{ from: a/h1, to: b/h1, size: 1 MB, start: {at} ms }}\n");
+    let flows: String = (0..30).map(flow).collect();
+    let scenario = format!(
+        "name: listed
+topology:
+  dcs: [{{ name: a, hosts: 1 }}, {{ name: b, hosts: 1 }}]
+  links: [{{ between: [a, b], rate: 10 Gbit, delay: 1 ms }}]
+traffic:
+  - flows:
+{flows}policies: [ecmp, wcmp]
+repetitions: 3
+"
+    );
+    bench.write("listed.yaml", &scenario);
+    let out = bench.expect_exit(&["sim", "listed.yaml"], 0).stdout;
+    let words: Vec<&str> = out.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("All have the same listed flows"), "{out}");
+    assert!(text.contains("In this draw, ecmp"), "{out}");
+    assert!(!text.contains("another draw"), "{out}");
+}
+
 #[test]
 fn a_run_is_the_same_as_itself_over_its_repetitions() {
     let bench = Bench::new();

@@ -127,6 +127,12 @@ impl Plan {
         past.filter_map(move |change| change.row(switch.index(), destination))
     }
 
+    /// Returns true if there are several repetitions and all have the same flows, because these are listed.
+    #[must_use]
+    pub fn has_same_flows(&self) -> bool {
+        Flow::are_same_again(&self.flows)
+    }
+
     /// Returns a switch's row for a destination at the start of a repetition, and the row's index.
     pub(crate) fn first_row(&self, switch: DcId, to: DcId) -> Option<(&Destination, usize)> {
         let switch = self.switches.get(switch.index())?;
@@ -379,9 +385,8 @@ impl Switch {
         // Where all datacenters have hosts, only the switch's own row is missing. The search of a large table costs more
         // than a look at these two.
         let likely = [Some(dc.index()), dc.index().checked_sub(1)];
-        let mut likely = likely.into_iter().flatten();
         let is_row = |row: &usize| self.destinations.get(*row).is_some_and(|it| it.dc == dc);
-        likely.find(is_row).or_else(|| {
+        likely.into_iter().flatten().find(is_row).or_else(|| {
             let row = self.destinations.binary_search_by_key(&dc, |row| row.dc);
             row.ok()
         })
@@ -516,6 +521,12 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Returns true if there are several repetitions and `flows` are the same in each, because none is drawn.
+    pub(crate) fn are_same_again(flows: &[Self]) -> bool {
+        let is_repeated = flows.iter().any(|flow| flow.repetition > 0);
+        is_repeated && flows.iter().all(|flow| flow.is_listed)
+    }
+
     /// Returns the number of data packets that the flow's messages take.
     #[must_use]
     pub fn packets(&self, path_mtu: u32) -> u64 {

@@ -87,6 +87,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
         repetitions: plan.repetitions,
         policies: plan.policies.iter().map(|run| run.label.clone()).collect(),
         scheduled_flows: u64::try_from(plan.flows.len()).unwrap_or(u64::MAX),
+        has_same_flows: plan.has_same_flows(),
         measured: plan.measure.measured.map(|window| MeasuredFlows {
             from_ns: window.paper_from_ns,
             to_ns: window.paper_to_ns,

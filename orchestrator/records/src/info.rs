@@ -51,6 +51,10 @@ pub struct RunInfo {
     pub policies: Vec<String>,
     /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,
+    /// True if there are several repetitions and all have the same flows, because these are listed; false in records of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_same_flows: bool,
     /// Flows that percentiles and comparisons include; `None` if they include all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredFlows>,

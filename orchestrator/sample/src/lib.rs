@@ -54,6 +54,7 @@ pub fn info() -> RunInfo {
         repetitions: 1,
         policies: vec!["ecmp".into(), "lcmp".into()],
         scheduled_flows: 1,
+        has_same_flows: false,
         measured: None,
         with_choice: None,
         candidate_set: CandidateSet::default(),

@@ -64,6 +64,19 @@ impl Scenario {
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
+    /// Returns the key that sets how much sampled traffic there is, for hints: that of workloads, of demand matrices, or
+    /// both.
+    #[must_use]
+    pub fn load_key(&self) -> &'static str {
+        let has = |is_kind: fn(&Traffic) -> bool| self.traffic.iter().any(is_kind);
+        let has_matrix = has(|it| matches!(it, Traffic::Demands(_)));
+        match (has_matrix, has(|it| matches!(it, Traffic::Workload(_)))) {
+            (false, _) => "`load`",
+            (true, false) => "`scale`",
+            (true, true) => "`load` and `scale`",
+        }
+    }
+
     /// Returns the scenario for one run at `load`. `load` replaces the load of the workloads, and the scale of the
     /// demand matrices, that have a sweep or, if none has one, of all workloads and matrices. The scenario's name gets
     /// the load in percent as a suffix.

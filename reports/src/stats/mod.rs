@@ -93,6 +93,9 @@ pub enum Intervals {
     /// Welch's t: the two runs have different flows.
     #[serde(rename = "welch-t over the repetitions of both runs")]
     Welch,
+    /// Student's t: the repetitions have the same listed flows, so that they are no draws.
+    #[serde(rename = "student-t over repetitions of the same flows")]
+    SameFlows,
     /// No intervals: a single repetition is only one draw of arrivals.
     #[serde(rename = "none: one draw of arrivals")]
     OneDraw,
@@ -119,6 +122,15 @@ impl Intervals {
         }
     }
 
+    /// Returns the method if `is_same` states whether the repetitions have the same flows.
+    #[must_use]
+    pub const fn over_same_flows(self, is_same: bool) -> Self {
+        match self {
+            Self::Student if is_same => Self::SameFlows,
+            _ => self,
+        }
+    }
+
     /// Returns one or two sentences that explain the intervals in brackets, or why there are none.
     #[must_use]
     pub const fn note(self) -> &'static str {
@@ -131,6 +143,10 @@ impl Intervals {
                 "Brackets are 95 % intervals over the repetitions, each of which is another draw of \
                  arrivals: Student's t for values and, because the two runs have different flows, \
                  Welch's t for changes."
+            }
+            Self::SameFlows => {
+                "Brackets are 95 % intervals: Student's t over the repetitions. All have the same listed \
+                 flows, so the intervals say nothing about other flows."
             }
             Self::OneDraw => {
                 "These values are from a single draw of the flow arrivals; repetitions give 95 % intervals \

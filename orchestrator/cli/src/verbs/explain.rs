@@ -11,7 +11,7 @@ use lab_plan::{
     Role, explain, model::LinkKind,
 };
 use lab_policy::FlowTuple;
-use lab_units::{BitsPerSec, DcId, PortId, Ratio, Twin};
+use lab_units::{BitsPerSec, CandidateSet, DcId, PortId, Ratio, Twin};
 
 use crate::{
     args::ExplainArgs,
@@ -45,6 +45,7 @@ fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
 fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>, Failure> {
     let from = dc(plan, &arguments.from)?;
     let to = dc(plan, &arguments.to)?;
+    check_decides(plan, from)?;
     let queues = arguments
         .queues
         .iter()
@@ -92,6 +93,22 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
             arguments.from, arguments.to
         ))
     })
+}
+
+/// Fails if no policy decides at the switch of `from`, with exit code 2.
+fn check_decides(plan: &Plan, from: DcId) -> Result<(), Failure> {
+    let dc = &plan.dcs[from.index()];
+    let why = if dc.legacy {
+        "is a legacy switch, which hashes over its next hops under every policy"
+    } else if dc.hosts.is_empty() && matches!(plan.candidate_set, CandidateSet::Tunnels { .. }) {
+        "follows tunnels only, because its datacenter has no hosts"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format_args!(
+        "no policy decides at the switch of `{}`: it {why} (hint: `--from` another datacenter)",
+        dc.name
+    )))
 }
 
 fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {

@@ -31,6 +31,9 @@ pub struct Scope {
     pub choice: ChoiceCount,
     /// Groups of policies that cannot differ.
     pub alike: Vec<AlikePolicies>,
+    /// Key of the scenario that sets how much sampled traffic there is, for hints.
+    #[serde(skip)]
+    pub load_key: &'static str,
     /// Links whose utilisation is a workload's load, in the order of `traffic`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<NetworkLoad>,
@@ -119,6 +122,7 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
     Ok(Scope {
         choice: choice::count(routing, &plan.reconvergences, &pairs),
         alike: alike::groups(decisions, &both_ways, policy_line(scenario, source)),
+        load_key: scenario.load_key(),
         loads: plan.load.network.clone(),
         busiest: spread::busiest(routing, &demands, &lines),
         tightest: tightest_cut::tightest(routing, &demands, &lines),

@@ -26,13 +26,19 @@ impl Utilisation {
         cross(self, other) > cross(other, self)
     }
 
-    /// Returns the offered rate ÷ the capacity in percent, rounded up, so that every overload is above 100.
+    /// Returns the offered rate ÷ the capacity in percent: above 100 rounded up, so that every overload is above 100, and
+    /// otherwise rounded.
     #[must_use]
     pub fn percent(self) -> u128 {
-        (u128::from(self.offered_bps) * 100).div_ceil(u128::from(self.capacity_bps.max(1)))
+        let [offered, capacity] = [self.offered_bps, self.capacity_bps.max(1)].map(u128::from);
+        if self.is_overload() {
+            (offered * 100).div_ceil(capacity)
+        } else {
+            (offered * 200 + capacity) / (capacity * 2)
+        }
     }
 
-    /// Returns the offered rate ÷ the capacity as text with two decimals, rounded up.
+    /// Returns the offered rate ÷ the capacity as text with two decimals; an overload is rounded up.
     #[must_use]
     pub fn times(self) -> String {
         let percent = self.percent();
@@ -56,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_rounded_up_to_percent_but_not_from_under_one() {
+    fn a_share_is_rounded_to_percent_and_up_if_it_is_an_overload() {
         let shown = |offered_bps| {
             let capacity_bps = 100_000_000_000;
             Utilisation {
@@ -67,7 +73,9 @@ mod tests {
         };
         assert_eq!(shown(1_000), "1 kbit/s of 100 Gbit/s, under 1 %");
         assert_eq!(shown(1_000_000_000), "1 Gbit/s of 100 Gbit/s, 1 %");
-        assert_eq!(shown(50_100_000_000), "50.1 Gbit/s of 100 Gbit/s, 51 %");
+        assert_eq!(shown(50_100_000_000), "50.1 Gbit/s of 100 Gbit/s, 50 %");
+        assert_eq!(shown(50_500_000_000), "50.5 Gbit/s of 100 Gbit/s, 51 %");
+        assert_eq!(shown(100_000_000_001), "100 Gbit/s of 100 Gbit/s, 101 %");
         assert_eq!(shown(0), "0 bit/s of 100 Gbit/s, 0 %");
     }
 }

@@ -123,8 +123,8 @@ fn of_matrix(
     })
 }
 
-/// Returns the demands of all hosts, one workload after the other, less the share of arrivals that `max_flows` leaves
-/// out of the workloads in `thinned`.
+/// Returns the demands of all hosts, one workload after the other. Those in `thinned` lose the share of arrivals that
+/// `max_flows` leaves out.
 pub(crate) fn of_hosts(demands: &Demands, thinned: &[Arrivals]) -> Vec<Demand> {
     let of_workload = |(traffic, demands): (&usize, &WorkloadDemands)| {
         let arrivals = thinned.iter().find(|it| it.traffic == *traffic);

@@ -84,8 +84,8 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
         _ => (format!("from {first} on"), "affect"),
     };
     let text = format!(
-        "{} {when} {verb} no flow: the last flow would have ended by {} (hint: set `at` earlier, or lengthen the \
-         traffic)",
+        "{} {when} {verb} no flow, unless queues or an earlier fault delay one: alone, the last flow would have ended by {} \
+         (hint: set `at` earlier, or lengthen the traffic)",
         named(inspection, &late),
         about_time(end),
     );

@@ -74,16 +74,6 @@ impl<'a> Inspection<'a> {
         }
     }
 
-    /// Returns the key that sets the demands, for hints: that of workloads, of demand matrices, or both.
-    pub fn factor(&self) -> &'static str {
-        let of_pairs = self.demands.iter().filter(|it| it.is_of_pair).count();
-        match of_pairs {
-            0 => "`load`",
-            all if all == self.demands.len() => "`scale`",
-            _ => "`load` and `scale`",
-        }
-    }
-
     /// Returns a test for time spans with traffic: those that begin before the last flow would end if each ran alone, and
     /// last until after the first start. Without flows, all do.
     pub fn has_traffic(&self) -> impl Fn(Nanos, Option<Nanos>) -> bool + use<> {

@@ -3,7 +3,7 @@
 use lab_units::show::{about_time, commas};
 
 use super::inspection::{Inspection, warning};
-use crate::model::Warning;
+use crate::model::{Flow, Warning};
 
 /// Returns a warning about datacenters whose flows offer less than 80 % of the load that their workloads request.
 pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -51,9 +51,7 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Returns a warning if all repetitions have the same flows, because none is drawn.
 pub(super) fn same_repetitions(inspection: &Inspection<'_>) -> Option<Warning> {
-    let flows = inspection.flows;
-    let is_repeated = flows.iter().any(|flow| flow.repetition > 0);
-    (is_repeated && flows.iter().all(|flow| flow.is_listed)).then(|| {
+    Flow::are_same_again(inspection.flows).then(|| {
         let text = "the flows are listed, so every repetition has the same ones, and intervals over repetitions do not show \
                     how other flows would vary (hint: a `workload`, or one repetition)";
         warning("same-repetitions", text.to_owned())

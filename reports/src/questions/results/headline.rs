@@ -21,7 +21,7 @@ pub struct Headline<'a> {
     pub policies: &'a [PolicySummary],
     /// Sorted slowdowns of each policy's finished flows, by policy and repetition.
     pub slowdowns: &'a [Vec<Vec<f64>>],
-    /// True if the run has one draw of arrivals and therefore no confidence intervals.
+    /// True if the run has one draw of arrivals, or repeats the same flows, so that it predicts no other draw.
     pub is_one_draw: bool,
 }
 

@@ -32,13 +32,14 @@ pub fn summary(run: &Run) -> Summary {
     let end = run.end.as_ref();
     let evidence = end.map_or_else(Evidence::default, |end| end.evidence.clone());
     let warnings = words::warnings(&evidence.warnings());
+    let intervals = Intervals::of(run.info.repetitions).over_same_flows(run.info.has_same_flows);
     let results = Headline {
         verdict: run.verdict.grade,
         reasons: &run.verdict.reasons,
         warnings: warnings.len(),
         policies: &policies,
         slowdowns: &repetitions,
-        is_one_draw: Intervals::of(run.info.repetitions) == Intervals::OneDraw,
+        is_one_draw: intervals != Intervals::Student,
     }
     .words();
     let approximation = run.info.trains().map(|length| {
@@ -52,7 +53,7 @@ pub fn summary(run: &Run) -> Summary {
         verdict: run.verdict.grade,
         reasons: run.verdict.reasons.clone(),
         unexercised: warnings,
-        intervals: Intervals::of(run.info.repetitions),
+        intervals,
         measured: words::measured(&run.info),
         with_choice: with_choice(run),
         policies,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use lab_plan::{
-    AlikePolicies, CrashEffect, DrawnFaults, LoadedCut, LoadedLink, Outage, OutageEnd, Plan, Scope,
-    SingleCuts, Utilisation,
+    AlikePolicies, CrashEffect, DrawnFaults, Outage, OutageEnd, Plan, Scope, SingleCuts,
+    Utilisation,
 };
 use lab_reports::Statistic;
 use lab_units::{
@@ -26,8 +26,8 @@ pub fn text(scope: &Scope, plan: &Plan, engines: &Engines) -> String {
         facts.push(("load", loads.join("; ")));
     }
     facts.extend([
-        ("busiest link", busiest(scope.busiest.as_ref())),
-        ("tightest cut", tightest(scope.tightest.as_ref())),
+        ("busiest link", busiest(scope)),
+        ("tightest cut", tightest(scope)),
         ("single cuts", single_cuts(&scope.single_cuts, reconverge)),
         ("faults", faults(scope, reconverge)),
     ]);
@@ -88,7 +88,8 @@ fn same(groups: &[AlikePolicies]) -> String {
     format!("{joined} (hint: leave out all but one)")
 }
 
-fn busiest(busiest: Option<&LoadedLink>) -> String {
+fn busiest(scope: &Scope) -> String {
+    let busiest = scope.busiest.as_ref();
     busiest.map_or_else(without_workloads, |link| {
         format!(
             "`{}` from `{}`{}: {} if every switch splits evenly over its next hops, as `ecmp` does{}",
@@ -96,17 +97,18 @@ fn busiest(busiest: Option<&LoadedLink>) -> String {
             link.from,
             of_lines(link.line.as_slice()),
             link.load,
-            remedy(link.load),
+            remedy(link.load, scope.load_key),
         )
     })
 }
 
-fn tightest(tightest: Option<&LoadedCut>) -> String {
+fn tightest(scope: &Scope) -> String {
+    let tightest = scope.tightest.as_ref();
     tightest.map_or_else(without_workloads, |cut| {
         format!(
             "{cut}{} under every policy{}",
             of_lines(&cut.lines),
-            remedy(cut.load)
+            remedy(cut.load, scope.load_key)
         )
     })
 }
@@ -115,11 +117,11 @@ fn without_workloads() -> String {
     "listed flows have no mean load".to_owned()
 }
 
-fn remedy(load: Utilisation) -> String {
+fn remedy(load: Utilisation, load_key: &str) -> String {
     if !load.is_overload() {
         return String::new();
     }
-    format!(" (hint: divide `load` by {})", load.times())
+    format!(" (hint: divide {load_key} by {})", load.times())
 }
 
 fn single_cuts(cuts: &SingleCuts, reconverge: Option<Nanos>) -> String {
