@@ -122,7 +122,7 @@ impl Intervals {
         }
     }
 
-    /// Returns the method if `is_same` states whether the repetitions have the same flows.
+    /// Returns this method, or that for the same flows again if `is_same` and there are intervals over repetitions.
     #[must_use]
     pub const fn over_same_flows(self, is_same: bool) -> Self {
         match self {
