@@ -197,6 +197,19 @@ mod tests {
             let buckets = of(&capacities);
             prop_assert!(buckets.iter().sum::<u16>() <= MAX_BUCKETS);
             prop_assert!(buckets.iter().all(|&buckets| buckets > 0));
+            let mut weights = capacities.clone();
+            reduce(&mut weights);
+            if total(&weights) > u128::from(MAX_BUCKETS) {
+                prop_assert_eq!(buckets.iter().sum::<u16>(), MAX_BUCKETS);
+                // A share between one and two buckets can get one, so the bound on the others is two instead of one.
+                let several: Vec<_> = weights.iter().zip(&buckets).filter(|it| *it.1 > 1).collect();
+                let left: u128 = several.iter().map(|it| u128::from(*it.1)).sum();
+                let sum: u128 = several.iter().map(|it| u128::from(*it.0)).sum();
+                for (weight, dealt) in several {
+                    let [share, dealt] = [u128::from(*weight) * left, u128::from(*dealt) * sum];
+                    prop_assert!(share.abs_diff(dealt) < 2 * sum, "{capacities:?}: {buckets:?}");
+                }
+            }
             for (a, more) in capacities.iter().zip(&buckets) {
                 for (b, fewer) in capacities.iter().zip(&buckets) {
                     prop_assert!(a <= b || more >= fewer, "{capacities:?}: {buckets:?}");

@@ -193,7 +193,7 @@ fn read_named(
         let message = failure.message + &hint_about_file(path, &place, named);
         match lab_scenario::problem_at(name, scenario_text, path, message.clone()) {
             Some(problem) => Failure::scenario(&problem),
-            None => Failure::usage(message),
+            None => Failure::usage(format_args!("{name}: {message}")),
         }
     })?;
     // Spreadsheet programs write a byte order mark at the start of CSV files.
@@ -388,7 +388,7 @@ pub fn plan_for_either(
             let plan = resolve(loaded, &arguments.scenario, &options)?;
             Ok((plan, Some(error.to_string())))
         }
-        Err(error) => Err(unplanned(loaded, &arguments.scenario, &error)),
+        Err(error) => Err(unplanned(loaded, &arguments.scenario, &options, &error)),
     }
 }
 
@@ -428,16 +428,21 @@ pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
 /// Fails on a scenario that cannot be planned, with exit code 2.
 pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Plan, Failure> {
     lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, options)
-        .map_err(|error| unplanned(loaded, path, &error))
+        .map_err(|error| unplanned(loaded, path, options, &error))
 }
 
-/// Returns the failure of planning a scenario that was loaded from `path`, with the line of the value that causes it, in
-/// the scenario or in a file that it names.
-fn unplanned(loaded: &Loaded, path: &Path, error: &PlanError) -> Failure {
+/// Returns the failure of planning a scenario that was loaded from `path`, with the line of the value that causes it. A
+/// value in `options`, from the command line, has no line.
+fn unplanned(loaded: &Loaded, path: &Path, options: &PlanOptions, error: &PlanError) -> Failure {
     if let PlanError::File { source, .. } = error {
         return Failure::scenario(source);
     }
-    let problem = error.path().and_then(|at| {
+    let is_written = |at: &&str| {
+        let is_replaced = (options.policies.is_some() && *at == "policies")
+            || (options.scale.is_some() && at.starts_with("scale"));
+        !is_replaced
+    };
+    let problem = error.path().filter(is_written).and_then(|at| {
         let (file, text) =
             lab_scenario::text_with(&loaded.scenario, &loaded.text, &loaded.files, at);
         let name = file.map_or_else(|| path.display().to_string(), str::to_owned);
@@ -646,7 +651,7 @@ policies: [ecmp]
 3 | 1,100
   | ^
   |
-  = hint: no value is below that of the row before";
+  = hint: each value must be at least that of the row before";
         assert!(failure.message.contains(wanted), "{}", failure.message);
     }
 
@@ -662,6 +667,32 @@ policies: [ecmp]
   = at `measure`
   = hint: move `from` or `to`, or lengthen the traffic";
         assert!(message.contains(wanted), "{message}");
+    }
+
+    /// The scale of the command line takes the place of that in the text.
+    #[test]
+    fn an_error_about_a_value_of_the_command_line_has_no_line() {
+        let text = "name: t
+topology:
+  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]
+  links: [{ between: [a, b], rate: 10 Gbit, delay: 1 s }]
+traffic: [{ flows: [{ from: a/h1, to: b/h1, size: 1 MB }] }]
+policies: [ecmp]
+scale: { rate: 1/1000, time: 1 }
+";
+        let bytes = text.as_bytes().to_vec();
+        let loaded = loaded("t.yaml", bytes, |named| PathBuf::from(named)).unwrap();
+        let overrides = Overrides {
+            scale: Some("1/1000,1000000".parse().unwrap()),
+            ..Overrides::default()
+        };
+        let options = lab_options(&overrides).unwrap();
+        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
+        let message = failure.message;
+        assert!(
+            message.starts_with("t.yaml: twice the longest round trip"),
+            "{message}"
+        );
     }
 
     /// The default of 1 µs is not in the text, but `topology` is.

@@ -803,21 +803,25 @@ pub struct Warning {
 mod tests {
     use super::*;
 
-    /// The switch of datacenter 1; the datacenters 2 and 5 have no hosts.
+    /// The first switch is that of datacenter 1, and the datacenters 2 and 5 have no hosts. The second is that of datacenter
+    /// 2 of five that all have hosts.
     #[test]
     fn a_switch_finds_its_row_for_each_datacenter_with_hosts() {
-        let rows = [0, 3, 4, 6, 7].map(|dc| Destination {
+        let row = |&dc: &u32| Destination {
             dc: DcId(dc),
             hops: 1,
             candidates: Vec::new(),
             tunnels: Vec::new(),
-        });
-        let switch = Switch {
+        };
+        let of_rows = |dcs: &[u32]| Switch {
             node: NodeId(0),
             hash_seed: 0,
-            destinations: rows.to_vec(),
+            destinations: dcs.iter().map(row).collect(),
         };
-        let found: Vec<Option<usize>> = (0..9).map(|dc| switch.row_index(DcId(dc))).collect();
+        let found = |switch: &Switch| -> Vec<Option<usize>> {
+            (0..9).map(|dc| switch.row_index(DcId(dc))).collect()
+        };
+        let switch = of_rows(&[0, 3, 4, 6, 7]);
         let wanted = [
             Some(0),
             None,
@@ -829,7 +833,10 @@ mod tests {
             Some(4),
             None,
         ];
-        assert_eq!(found, wanted);
+        assert_eq!(found(&switch), wanted);
+        let [a, b, c, d] = [0, 1, 2, 3].map(Some);
+        let full = of_rows(&[0, 1, 3, 4]);
+        assert_eq!(found(&full), [a, b, None, c, d, None, None, None, None]);
         assert_eq!(switch.towards(DcId(6)).unwrap().dc, DcId(6));
     }
 }

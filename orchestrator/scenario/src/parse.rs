@@ -191,7 +191,12 @@ pub fn problem_at(
         let end = path.rfind(['.', '['])?;
         path.get(..end)
     });
-    let range = paths.find_map(|path| locator.value(path))?;
+    let item = |path: &str| {
+        let (list, index) = path.strip_suffix(']')?.rsplit_once('[')?;
+        let start = *locator.items(list).get(index.parse::<usize>().ok()?)?;
+        Some(start..start)
+    };
+    let range = paths.find_map(|path| locator.value(path).or_else(|| item(path)))?;
     let kind = ProblemKind::Other { message };
     Some(one(source, Finding { range, kind }, Some(path)))
 }
@@ -256,4 +261,29 @@ pub(crate) fn every_named_file(scenario: &Scenario) -> impl Iterator<Item = (Str
         }
         _ => None,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `c` is not set, so the innermost value around `a[1].c` is the item.
+    #[test]
+    fn a_problem_has_the_place_of_the_innermost_value_that_is_set() {
+        let text = "a:\n  - { b: 1 }\n  - { b: 2 }\n";
+        let place = |path: &str| {
+            let found = problem_at("t", text, path, String::new())?.to_string();
+            found.lines().nth(1).map(|line| line.trim().to_owned())
+        };
+        let wanted = [
+            ("a[1].b", Some("--> t:3:10")),
+            ("a[1]", Some("--> t:3:5")),
+            ("a[1].c", Some("--> t:3:5")),
+            ("a[7].b", Some("--> t:1:1")),
+            ("d", None),
+        ];
+        for (path, wanted) in wanted {
+            assert_eq!(place(path).as_deref(), wanted, "{path}");
+        }
+    }
 }

@@ -152,7 +152,7 @@ impl Against {
             is_paired,
             is_of_two_engines: differences::are_of_two_engines(runs),
             intervals: Intervals::between(infos.map(|info| info.repetitions), is_paired)
-                .over_same_flows(infos.iter().all(|info| info.has_same_flows)),
+                .over_same_flows(infos.iter().any(|info| info.has_same_flows)),
             policies: compared,
             in_one_run: alone.cloned().collect(),
             not_valid,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use lab_scenario::LoadBase;
+use lab_scenario::{LoadBase, Scenario};
 use lab_units::{Bytes, DcId, Nanos, show::about_rate};
 use serde::{Deserialize, Serialize};
 
@@ -140,6 +140,16 @@ impl SenderLoad {
 }
 
 impl LoadPlan {
+    /// Returns the key that sets the rate of the sampled traffic, for hints. Once `max_flows` leaves out arrivals, a lower
+    /// load has fewer arrivals to leave out, but the same flows.
+    pub(crate) fn key(&self, scenario: &Scenario) -> &'static str {
+        if self.thinned.is_empty() {
+            scenario.load_key()
+        } else {
+            "`max_flows`"
+        }
+    }
+
     /// Returns the percentage of the duration that has passed at the last flow's start, rounded down.
     #[must_use]
     pub fn covered_percent(&self) -> u64 {

@@ -31,7 +31,7 @@ pub struct Scope {
     pub choice: ChoiceCount,
     /// Groups of policies that cannot differ.
     pub alike: Vec<AlikePolicies>,
-    /// Key of the scenario that sets how much sampled traffic there is, for hints.
+    /// Key of the scenario that sets the rate of the sampled traffic, for hints.
     #[serde(skip)]
     pub load_key: &'static str,
     /// Links whose utilisation is a workload's load, in the order of `traffic`.
@@ -122,7 +122,7 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
     Ok(Scope {
         choice: choice::count(routing, &plan.reconvergences, &pairs),
         alike: alike::groups(decisions, &both_ways, policy_line(scenario, source)),
-        load_key: scenario.load_key(),
+        load_key: plan.load.key(scenario),
         loads: plan.load.network.clone(),
         busiest: spread::busiest(routing, &demands, &lines),
         tightest: tightest_cut::tightest(routing, &demands, &lines),

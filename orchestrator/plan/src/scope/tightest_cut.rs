@@ -110,14 +110,14 @@ pub(crate) fn tightest(
     let mut tightest = cuts.into_iter().reduce(tighter)?;
     for (&to, offered) in &by_destination {
         let rows = routing.farthest_first(to);
-        let arcs = if have_tunnels(&rows) {
-            Arcs::last_links(routing, to, &rows, offered)
+        let graph = if have_tunnels(&rows) {
+            CutGraph::last_links(routing, to, &rows, offered)
         } else if fits(routing, &rows, offered, load(&tightest)) {
             continue;
         } else {
-            Arcs::candidates(routing, &rows)
+            CutGraph::candidates(routing, &rows)
         };
-        if let Some(cut) = towards(routing, to, &arcs, offered) {
+        if let Some(cut) = towards(routing, to, &graph, offered) {
             tightest = tighter(tightest, cut);
         }
     }
@@ -254,25 +254,25 @@ fn have_tunnels(rows: &[SwitchRow<'_>]) -> bool {
 }
 
 /// Directed graph from the senders to one destination. The first nodes are the datacenters.
-struct Arcs {
+struct CutGraph {
     nodes: usize,
-    arcs: Vec<Arc>,
+    edges: Vec<Edge>,
 }
 
-/// Arc from node to node.
-struct Arc {
+/// Edge from node to node.
+struct Edge {
     from: usize,
     to: usize,
-    /// Link direction whose rate limits the arc; `None` without a limit.
+    /// Link direction whose rate limits the edge; `None` without a limit.
     port: Option<PortId>,
 }
 
-impl Arcs {
+impl CutGraph {
     /// Returns the candidates' links.
     fn candidates(routing: Routing<'_>, rows: &[SwitchRow<'_>]) -> Self {
-        let mut arcs = Vec::new();
+        let mut edges = Vec::new();
         for (dc, row) in rows {
-            arcs.extend(row.candidates.iter().map(|candidate| Arc {
+            edges.extend(row.candidates.iter().map(|candidate| Edge {
                 from: dc.index(),
                 to: candidate.next_dc.index(),
                 port: Some(candidate.port),
@@ -280,11 +280,12 @@ impl Arcs {
         }
         Self {
             nodes: routing.switches.len(),
-            arcs,
+            edges,
         }
     }
 
-    /// Returns an arc from each sender in `offered` to each last link of its tunnels to `to`, and one for the link.
+    /// Returns a graph with a node for each last link of tunnels to `to`: an unlimited edge leads there from each sender in
+    /// `offered` that has such a tunnel, and an edge with the link's rate from there to `to`.
     fn last_links(
         routing: Routing<'_>,
         to: DcId,
@@ -293,11 +294,11 @@ impl Arcs {
     ) -> Self {
         let dcs = routing.switches.len();
         let mut nodes: BTreeMap<PortId, usize> = BTreeMap::new();
-        let mut arcs = Vec::new();
+        let mut edges = Vec::new();
         for (dc, row) in rows.iter().filter(|(dc, _)| offered.contains_key(dc)) {
             for &port in row.tunnels.iter().filter_map(|ports| ports.last()) {
                 let next = dcs + nodes.len();
-                arcs.push(Arc {
+                edges.push(Edge {
                     from: dc.index(),
                     to: *nodes.entry(port).or_insert(next),
                     port: None,
@@ -305,15 +306,15 @@ impl Arcs {
             }
         }
         let to = to.index();
-        let of_link = |(&port, &from): (&PortId, &usize)| Arc {
+        let of_link = |(&port, &from): (&PortId, &usize)| Edge {
             from,
             to,
             port: Some(port),
         };
-        arcs.extend(nodes.iter().map(of_link));
+        edges.extend(nodes.iter().map(of_link));
         Self {
             nodes: dcs + nodes.len(),
-            arcs,
+            edges,
         }
     }
 }
@@ -351,21 +352,21 @@ fn fits(
     })
 }
 
-/// Returns the tightest cut of `arcs` between `to` and datacenters that send `offered` to it.
+/// Returns the tightest cut of the graph between `to` and datacenters that send `offered` to it.
 ///
 /// Dinkelbach's method: if the demands, reduced to the ratio of the tightest cut so far, do not all fit, the minimum cut
 /// that stops them is tighter. Ratios are compared as products, so the result is exact.
 fn towards(
     routing: Routing<'_>,
     to: DcId,
-    Arcs { nodes, arcs }: &Arcs,
+    CutGraph { nodes, edges }: &CutGraph,
     offered: &BTreeMap<DcId, u64>,
 ) -> Option<Cut> {
     let source = *nodes;
     let mut side = vec![true; source + 1];
     side[to.index()] = false;
     loop {
-        let cut = cut_of(arcs, to, offered, &side);
+        let cut = cut_of(edges, to, offered, &side);
         if cut.offered == 0 {
             return None;
         }
@@ -377,12 +378,13 @@ fn towards(
             wanted += reduced;
             graph.add(source, dc.index(), reduced);
         }
-        for arc in arcs {
-            let room = arc.port.map_or(wanted, |port| {
+        for edge in edges {
+            // An edge without a limit has room for all that is wanted, so no cut below that crosses it.
+            let room = edge.port.map_or(wanted, |port| {
                 let rate = routing.network.link(port.link()).paper.rate_bps;
                 u128::from(rate.get()) * u128::from(cut.offered)
             });
-            graph.add(arc.from, arc.to, room);
+            graph.add(edge.from, edge.to, room);
         }
         let (sent, next) = graph.run(source, to.index());
         if sent >= wanted {
@@ -393,13 +395,15 @@ fn towards(
 }
 
 /// Returns the cut between the nodes in `side`, which is indexed by node, and the others.
-fn cut_of(arcs: &[Arc], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
-    let across = arcs.iter().filter(|arc| side[arc.from] && !side[arc.to]);
+fn cut_of(edges: &[Edge], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
+    let across = edges
+        .iter()
+        .filter(|edge| side[edge.from] && !side[edge.to]);
     let senders = offered
         .iter()
         .filter(|(dc, bps)| side[dc.index()] && **bps > 0);
     Cut {
-        ports: across.filter_map(|arc| arc.port).collect(),
+        ports: across.filter_map(|edge| edge.port).collect(),
         offered: senders
             .clone()
             .map(|(_, bps)| bps)

@@ -27,7 +27,7 @@ pub(super) fn without_traffic(inspection: &Inspection<'_>) -> Vec<Warning> {
     });
     let of_late = of_crashes(inspection, |crash| crash.at > end).map(|crashes| {
         let text = format!(
-            "{crashes} no flow, unless queues or an earlier fault delay one: alone, the last flow would have ended by {} \
+            "{crashes} only flows that queues or earlier faults delay: if each flow ran alone, all would have ended by {} \
              (hint: set `at` earlier, or lengthen the traffic)",
             about_time(end),
         );

@@ -57,7 +57,7 @@ pub(super) fn without_reconvergence(inspection: &Inspection<'_>) -> Option<Warni
     inspection.scenario.reconverge_after?;
     inspection.reconvergences.is_empty().then(|| {
         let text = format!(
-            "`routing.reconverge`{} has no effect: no fault cuts or repairs a link (hint: add one to `faults`)",
+            "`routing.reconverge`{} has no effect: no fault cuts or repairs a link (hint: add one to `faults`; random ones are drawn up to the last start of a flow)",
             line_of(inspection, "routing.reconverge"),
         );
         warning("no-reconvergence", text)
@@ -84,7 +84,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
         _ => (format!("from {first} on"), "affect"),
     };
     let text = format!(
-        "{} {when} {verb} no flow, unless queues or an earlier fault delay one: alone, the last flow would have ended by {} \
+        "{} {when} {verb} only flows that queues or earlier faults delay: if each flow ran alone, all would have ended by {} \
          (hint: set `at` earlier, or lengthen the traffic)",
         named(inspection, &late),
         about_time(end),

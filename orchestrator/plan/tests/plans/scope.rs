@@ -587,6 +587,29 @@ policies: [ecmp]"
     assert_eq!(warnings("overload", &capped), [""; 0]);
 }
 
+/// Two links of 100 Gbit/s carry what a sends: 300 Gbit/s are 1.5 times as much, and nine tenths of them 1.35. A lower load
+/// leaves `max_flows` fewer arrivals to leave out, but the same flows.
+#[test]
+fn an_overload_in_spite_of_max_flows_is_a_matter_of_max_flows() {
+    let text = |max_flows: u64| {
+        let traffic = format!(
+            "traffic:
+  - workload: {{ sizes: workloads/large.csv, pairs: [{{ from: a, to: d }}], load: 300%, duration: 1 s, max_flows: {max_flows} }}
+policies: [ecmp]"
+        );
+        diamond(ALIKE, &traffic)
+    };
+    let arrivals = common::simulated(&text(10)).load.arrivals;
+    let hint = |max_flows: u64| warnings("overload", &text(max_flows)).pop().unwrap();
+    let thinned = hint(arrivals - arrivals / 10);
+    assert!(
+        thinned.contains("(hint: divide `max_flows` by 1.3"),
+        "{thinned}"
+    );
+    let whole = hint(arrivals);
+    assert!(whole.contains("(hint: divide `load` by 1.50"), "{whole}");
+}
+
 /// Half of 50 Gbit/s goes over each tunnel, and the tunnel over b narrows to 20 behind b. Out of a lead 200 Gbit/s, into d
 /// 120. With both links into d cut, no tunnel is left.
 #[test]

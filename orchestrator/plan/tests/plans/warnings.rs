@@ -163,7 +163,7 @@ fn without_a_cut_nothing_reconverges() {
         of_code("no-reconvergence", warnings(&text))
     };
     let wanted = "`routing.reconverge` (line 11) has no effect: no fault cuts or repairs a link (hint: add one to \
-                  `faults`)";
+                  `faults`; random ones are drawn up to the last start of a flow)";
     assert_eq!(found(""), [wanted]);
     let delay = "faults: [{ at: 1 ms, link: [dc1, dc2], delay: 6 ms }]";
     assert_eq!(found(delay), [wanted]);
@@ -176,7 +176,7 @@ fn without_a_cut_nothing_reconverges() {
 fn crashes_of_agents_beside_the_traffic_change_nothing() {
     let late = |faults: &str| of_code("late-fault", of_faults(faults));
     assert_eq!(late("{ at: 121 ms, agent: dc1, down: true }"), [""; 0]);
-    insta::assert_snapshot!(late("{ at: 123 ms, agent: dc1, down: true }")[0], @"the crash of an agent in `faults[0]` (line 12) affects no flow, unless queues or an earlier fault delay one: alone, the last flow would have ended by 121.7 ms (hint: set `at` earlier, or lengthen the traffic)");
+    insta::assert_snapshot!(late("{ at: 123 ms, agent: dc1, down: true }")[0], @"the crash of an agent in `faults[0]` (line 12) affects only flows that queues or earlier faults delay: if each flow ran alone, all would have ended by 121.7 ms (hint: set `at` earlier, or lengthen the traffic)");
     let flows = ONE_FLOW.replace("size: 20 MB }", "size: 20 MB, start: 40 ms }");
     let early = |up: &str| {
         let faults = format!(

@@ -17,7 +17,7 @@ pub enum CdfError {
     #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
     Percent { found: String },
     #[error(
-        "{what} `{found}` is below `{before}` in the previous row (hint: no value is below that of the row before)"
+        "{what} `{found}` is below `{before}` in the previous row (hint: each value must be at least that of the row before)"
     )]
     Falling {
         what: &'static str,
