@@ -437,12 +437,11 @@ fn unplanned(loaded: &Loaded, path: &Path, options: &PlanOptions, error: &PlanEr
     if let PlanError::File { source, .. } = error {
         return Failure::scenario(source);
     }
-    let is_written = |at: &&str| {
-        let is_replaced = (options.policies.is_some() && *at == "policies")
-            || (options.scale.is_some() && at.starts_with("scale"));
-        !is_replaced
+    let is_replaced = |at: &str| {
+        (options.policies.is_some() && at == "policies")
+            || (options.scale.is_some() && at.starts_with("scale"))
     };
-    let problem = error.path().filter(is_written).and_then(|at| {
+    let problem = error.path().filter(|at| !is_replaced(at)).and_then(|at| {
         let (file, text) =
             lab_scenario::text_with(&loaded.scenario, &loaded.text, &loaded.files, at);
         let name = file.map_or_else(|| path.display().to_string(), str::to_owned);
@@ -610,6 +609,16 @@ policies: [ecmp, redte: { weights: w.redte }]
         }
     }
 
+    /// Returns the failure of planning the scenario `text`, whose files are in `folder`.
+    fn unplanned_text(text: &str, folder: &Path, overrides: &Overrides) -> String {
+        let bytes = text.as_bytes().to_vec();
+        let loaded = loaded("t.yaml", bytes, |named| folder.join(named)).unwrap();
+        let options = lab_options(overrides).unwrap();
+        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        failure.message
+    }
+
     /// Returns the failure of planning a scenario of two hosts with `key` as the eighth line.
     fn unplanned_with(key: &str) -> String {
         let text = format!(
@@ -623,11 +632,7 @@ policies: [ecmp]
 {key}
 "
         );
-        let loaded = loaded("t.yaml", text.into_bytes(), |named| PathBuf::from(named)).unwrap();
-        let options = lab_options(&Overrides::default()).unwrap();
-        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
-        assert_eq!(failure.exit, Exit::Usage);
-        failure.message
+        unplanned_text(&text, Path::new(""), &Overrides::default())
     }
 
     #[test]
@@ -641,10 +646,7 @@ policies: [ecmp]
 ";
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("s.csv"), "bytes,percent\n2,50\n1,100\n").unwrap();
-        let place = |named: &str| folder.path().join(named);
-        let loaded = loaded("t.yaml", text.as_bytes().to_vec(), place).unwrap();
-        let options = lab_options(&Overrides::default()).unwrap();
-        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
+        let message = unplanned_text(text, folder.path(), &Overrides::default());
         let wanted = "`1` is below `2` in the previous row
  --> s.csv:3:1
   |
@@ -652,7 +654,7 @@ policies: [ecmp]
   | ^
   |
   = hint: each value must be at least that of the row before";
-        assert!(failure.message.contains(wanted), "{}", failure.message);
+        assert!(message.contains(wanted), "{message}");
     }
 
     #[test]
@@ -680,15 +682,11 @@ traffic: [{ flows: [{ from: a/h1, to: b/h1, size: 1 MB }] }]
 policies: [ecmp]
 scale: { rate: 1/1000, time: 1 }
 ";
-        let bytes = text.as_bytes().to_vec();
-        let loaded = loaded("t.yaml", bytes, |named| PathBuf::from(named)).unwrap();
         let overrides = Overrides {
             scale: Some("1/1000,1000000".parse().unwrap()),
             ..Overrides::default()
         };
-        let options = lab_options(&overrides).unwrap();
-        let failure = resolve(&loaded, Path::new("t.yaml"), &options).unwrap_err();
-        let message = failure.message;
+        let message = unplanned_text(text, Path::new(""), &overrides);
         assert!(
             message.starts_with("t.yaml: twice the longest round trip"),
             "{message}"

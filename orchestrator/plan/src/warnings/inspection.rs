@@ -74,6 +74,11 @@ impl<'a> Inspection<'a> {
         }
     }
 
+    /// Returns the key that sets the rate of the sampled traffic, for hints.
+    pub fn load_key(&self) -> &'static str {
+        self.load.key(self.scenario)
+    }
+
     /// Returns a test for time spans with traffic: those that begin before the last flow would end if each ran alone, and
     /// last until after the first start. Without flows, all do.
     pub fn has_traffic(&self) -> impl Fn(Nanos, Option<Nanos>) -> bool + use<> {

@@ -55,8 +55,7 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
     let lines = lab_scenario::item_lines(inspection.source, "topology.links");
     let cut = tightest_cut::tightest(inspection.routing(), inspection.demands, &lines)?;
     let load = cut.load;
-    let is_of_senders =
-        inspection.load.network.is_empty() && inspection.load.key(inspection.scenario) == "`load`";
+    let is_of_senders = inspection.load.network.is_empty() && inspection.load_key() == "`load`";
     let base = if is_of_senders {
         ", which is a share of the senders' capacity, not of the network's"
     } else {
@@ -67,7 +66,7 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
             "demands exceed a cut of the network under every policy: {cut}{}; flows pile up there for as long as they \
              arrive, and FCTs depend on the overload more than on the policy (hint: divide {} by {}{base})",
             of_lines(&cut.lines),
-            inspection.load.key(inspection.scenario),
+            inspection.load_key(),
             load.times(),
         );
         warning("cut-overload", text)
@@ -113,7 +112,7 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
         worst.who,
         about_rate(worst.load.offered_bps),
         about_rate(worst.load.capacity_bps),
-        inspection.load.key(inspection.scenario),
+        inspection.load_key(),
         worst.load.times(),
     );
     Some(warning("link-overload", text))
@@ -203,7 +202,7 @@ fn overload<'a>(
         about_rate(worst.load.offered_bps),
         worst.by,
         about_rate(worst.load.capacity_bps),
-        inspection.load.key(inspection.scenario),
+        inspection.load_key(),
         worst.load.times(),
     );
     Some(warning("overload", text))
